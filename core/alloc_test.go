@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -103,7 +104,7 @@ func TestCycleWithSharesAllocatesNothing(t *testing.T) {
 			if i == 0 && n%2 == 0 {
 				r.Segs[0].GPUs, r.Uses = 2, nil
 			}
-			if nodes.ChooseBins(r.Segs, r.Uses, nil) && nodes.AllocateWith(r.Segs, r.Uses) == nil {
+			if place.ChooseBins(nodes, r.Segs, r.Uses, nil) && nodes.AllocateWith(r.Segs, r.Uses) == nil {
 				s.Running = append(s.Running, r)
 			}
 		}

@@ -94,8 +94,8 @@ func (s *JobSpec) mostGPUShare() int64 {
 // checkAdoptedShare reports what is wrong with the share of a job that runs already.
 func (c *Cluster) checkAdoptedShare(s *Start) error {
 	switch {
-	case s.GPUShare < 0 || s.GPUShare > nodeset.MaxUse:
-		return jobFault(s.Job, format.GPUShare, s.GPUShare, fmt.Sprintf("must be 0 to %d", int64(nodeset.MaxUse)), nil)
+	case s.GPUShare < 0 || s.GPUShare > nodeset.MaxAmount:
+		return jobFault(s.Job, format.GPUShare, s.GPUShare, fmt.Sprintf("must be 0 to %d", int64(nodeset.MaxAmount)), nil)
 	case s.GPUShare == 0 && s.SharedGPU != 0:
 		return jobFault(s.Job, "shared_gpu", s.SharedGPU, "the job has no share of a GPU", nil)
 	case len(s.Nodes) == 0:

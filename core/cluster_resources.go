@@ -204,7 +204,7 @@ func (m *machine) takes(uses nodeset.Uses) (takes map[string]nodeset.Use, share 
 }
 
 // mostTaken is the most of a resource that a job takes.
-var mostTaken = nodeset.Use{PerNode: nodeset.MaxUse, PerCore: nodeset.MaxUse, PerGPU: nodeset.MaxUse}
+var mostTaken = nodeset.Use{PerNode: nodeset.MaxAmount, PerCore: nodeset.MaxAmount, PerGPU: nodeset.MaxAmount}
 
 // takesFault is what is wrong with what a request takes, or nil.
 func takesFault(field string, r *bids.Request, takes map[string]nodeset.Use) *bids.FieldError {

@@ -423,7 +423,9 @@ func tableOf(t *nodeset.Table) (nodes []string) {
 // renumbered is uses of resources of one table as another calls them.
 func renumbered(from *nodeset.Table, uses nodeset.Uses, to *nodeset.Table) (out nodeset.Uses) {
 	for _, u := range uses {
-		u.Row, _ = to.Resource(from.ResourceName(u.Row))
+		name := from.ResourceName(u.Row)
+		for u.Row = 0; to.ResourceName(u.Row) != name; u.Row++ {
+		}
 		out = append(out, u)
 	}
 	slices.SortFunc(out, func(a, b nodeset.Use) int { return a.Row - b.Row })

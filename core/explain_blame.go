@@ -16,7 +16,7 @@ import (
 func (e *Explainer) fits(t *nodeset.Table, job *Job) ([]nodeset.Segment, bool) {
 	for _, v := range e.variantsOf(job) {
 		segs, ok := e.placer.Place(nil, e.limited.Of(t, &v.Spec), &v.Spec, v.Spec.GPUs.PerNode.Min)
-		if ok && t.ChooseBins(segs, v.Spec.More(), nil) {
+		if ok && place.ChooseBins(t, segs, v.Spec.More(), nil) {
 			return segs, true
 		}
 	}

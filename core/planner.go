@@ -133,7 +133,7 @@ func (p *planner) place(dst []nodeset.Segment, ways []market.Variant, limit, t i
 			continue
 		}
 		segs, ok := p.placer.Place(dst, p.limited.Of(&p.at, &spec), &spec, spec.GPUs.PerNode.Min)
-		if ok && p.at.ChooseBins(segs[len(dst):], spec.More(), p.laterThan(t)) {
+		if ok && place.ChooseBins(&p.at, segs[len(dst):], spec.More(), p.laterThan(t)) {
 			return segs, k, true
 		}
 	}

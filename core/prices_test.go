@@ -261,7 +261,7 @@ func TestKeepingHolesKeepsPlacesForSeveralJobs(t *testing.T) {
 // A share of a GPU comes with no GPU by number: what the job takes by GPU is nothing, however
 // little of it the node has.
 func TestPricesOfAShareBesideUsesByGPU(t *testing.T) {
-	for _, perGPU := range []int64{1, 4, 18, nodeset.MaxUse} {
+	for _, perGPU := range []int64{1, 4, 18, nodeset.MaxAmount} {
 		nodes, err := nodeset.NewUniform(2, nodeset.Capacity{Cores: 8, GPUs: 3})
 		require.NoError(t, err)
 		shares, err := nodes.AddShares("share", []int64{100, 100})

@@ -25,9 +25,9 @@ func (t *Table) Allocate(segs []Segment) error {
 	return nil
 }
 
-// Fits reports whether Allocate would take an allocation, which has to be in good
+// fits reports whether Allocate would take an allocation, which has to be in good
 // form.
-func (t *Table) Fits(segs []Segment) bool {
+func (t *Table) fits(segs []Segment) bool {
 	_, _, lacks := t.lacking(segs)
 	return !lacks
 }

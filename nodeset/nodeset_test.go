@@ -173,7 +173,7 @@ func TestReleaseAfterAllocateRestores(t *testing.T) {
 				fits = fits && tab.Up(int(n)) && f.Cores >= s.Cores && f.GPUs >= s.GPUs
 			}
 		}
-		require.Equal(r, fits, tab.Fits(segs))
+		require.Equal(r, fits, tab.fits(segs))
 		err := tab.Allocate(segs)
 		require.Equal(r, fits, err == nil, "Allocate must take exactly what fits: %v", err)
 		if err != nil {

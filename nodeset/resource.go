@@ -11,10 +11,9 @@ import (
 const (
 	// MaxResources is how many a machine may have.
 	MaxResources = 64
-	// MaxAmount is the most that a node may have of one, in the caller's units: 2 PB in MB.
+	// MaxAmount is the most that a node may have of one, and that an allocation may take for each
+	// node, core or GPU, in the caller's units: 2 PB in MB.
 	MaxAmount = 1<<31 - 1
-	// MaxUse is the most of one that an allocation may take for each node, core or GPU.
-	MaxUse = 1<<31 - 1
 )
 
 // resource is a countable resource of the nodes beside cores and GPUs: memory, GPUs of one type,
@@ -46,9 +45,9 @@ func (u Use) Of(cores uint16, gpus uint8) int64 {
 type Uses []Use
 
 // Check reports the first fault of uses of further resources: rows that do not ascend, that there
-// are not as many of, or an amount that is negative or above MaxUse.
+// are not as many of, or an amount that is negative or above MaxAmount.
 func (u Uses) Check(resources int) error {
-	return u.CheckRows("resource", resources, Use{PerNode: MaxUse, PerCore: MaxUse, PerGPU: MaxUse})
+	return u.CheckRows("resource", resources, Use{PerNode: MaxAmount, PerCore: MaxAmount, PerGPU: MaxAmount})
 }
 
 // CheckRows is Check of uses of other rows, named for the error, with the most of each amount.
@@ -84,7 +83,7 @@ func (u Use) Beyond(most Use) (amount, limit int64, over bool) {
 // 0 for the first. total is copied. It fails for a name that is there, for other than a number for
 // each node, and beyond MaxResources and MaxAmount.
 func (t *Table) AddResource(name string, total []int64) (number int, err error) {
-	if _, there := t.Resource(name); there {
+	if slices.ContainsFunc(t.more, func(r resource) bool { return r.name == name }) {
 		return 0, fmt.Errorf("resource %s: there are two", name)
 	}
 	if len(total) != t.Len() || len(t.more) == MaxResources {
@@ -102,12 +101,6 @@ func (t *Table) AddResource(name string, total []int64) (number int, err error) 
 
 // Resources is how many further resources there are.
 func (t *Table) Resources() int { return len(t.more) }
-
-// Resource is the number of the resource of that name.
-func (t *Table) Resource(name string) (number int, ok bool) {
-	number = slices.IndexFunc(t.more, func(r resource) bool { return r.name == name })
-	return number, number >= 0
-}
 
 // ResourceName is the name of resource r, which has to be there.
 func (t *Table) ResourceName(r int) string { return t.more[r].name }
@@ -152,7 +145,7 @@ func (t *Table) AllocateWith(segs []Segment, uses Uses) error {
 	}
 	share := t.ShareOf(uses)
 	if share > 0 {
-		if err := t.CheckShares(uses); err != nil {
+		if err := t.checkShares(uses); err != nil {
 			return err
 		}
 		if err := t.lackingShare(segs, share); err != nil {
@@ -224,7 +217,7 @@ func (t *Table) FitsWith(segs []Segment, uses Uses) bool {
 		}
 	}
 	_, _, _, lacks := t.lackingOf(segs, uses)
-	return !lacks && t.Fits(segs)
+	return !lacks && t.fits(segs)
 }
 
 // lackingOf finds the first node that has too little of a further resource, if there is one.
@@ -259,48 +252,21 @@ func (t *Table) addOf(segs []Segment, uses Uses, sign int64) {
 	}
 }
 
-// TakeGPUsWith takes more GPUs, and what they use, on node n, which has them.
-func (t *Table) TakeGPUsWith(n int, more uint8, uses Uses) error {
-	c := t.Free(n)
-	if c.GPUs < more {
-		return fmt.Errorf("node %d has %d GPUs free: %d more are asked for", n, c.GPUs, more)
-	}
-	for _, u := range uses {
-		if x := &t.more[u.Row]; x.free[n] < u.PerGPU*int64(more) {
-			return fmt.Errorf("node %d has %d %s free for %d more GPUs", n, x.free[n], x.name, more)
-		}
-	}
-	for _, u := range uses {
-		t.more[u.Row].free[n] -= u.PerGPU * int64(more)
-	}
-	c.GPUs -= more
-	return t.SetFree(n, c)
-}
-
 // LimitFrom sets what nodes first to last of t have free to what o, of the same machine, has free
 // for a request with these uses and at least so many GPUs a node: as many cores and as many GPUs as
 // its further resources suffice for. A node can then give the request some cores and GPUs if and
 // only if it has them free in t, as long as no resource is used both by core and by GPU where more
 // than gpus may be asked for. A share of a GPU comes without others: what is used by GPU then takes
 // nothing. Other resources of t stay as they are.
-func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int) {
-	t.limitFrom(o, first, last, uses, gpus, 0)
-}
-
-// SeatsFrom is LimitFrom for a request that takes no core: a node can then serve it if and only if
-// it has a core free in t, however few it has in o, and the GPUs. Such a node has what it has free
-// in o, or else one core, which stands for a seat.
-func (t *Table) SeatsFrom(o *Table, first, last int, uses Uses) {
-	t.limitFrom(o, first, last, uses, 0, seat)
-}
-
-// seat is how many cores a node counts as having for a request that takes none.
-const seat = 1
-
-// limitFrom is LimitFrom, each node counting as having at least so many cores: 0, or seat for a
-// request that takes none.
-func (t *Table) limitFrom(o *Table, first, last int, uses Uses, gpus int, least uint16) {
+//
+// A coreless request takes no core: a node can then serve it if and only if it has a core free in
+// t, however few it has in o, and the GPUs. Such a node has what it has free in o, or else one core.
+func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int, coreless bool) {
 	var buf [64]Capacity
+	least := uint16(0)
+	if coreless {
+		gpus, least = 0, 1
+	}
 	share := o.ShareOf(uses) > 0 // it comes without GPUs, so nothing is taken by GPU
 	for first <= last {          // a word at a time
 		end := min(last, first|63) + 1
@@ -309,7 +275,7 @@ func (t *Table) limitFrom(o *Table, first, last int, uses Uses, gpus int, least 
 			room[i] = Capacity{max(o.cores[first+i], least), o.gpus[first+i]}
 		}
 		for _, u := range uses {
-			if least == seat {
+			if coreless {
 				u.PerCore = 0
 			}
 			if share {
@@ -347,43 +313,14 @@ func (t *Table) putWord(first int, free []Capacity) {
 func (u Use) limitAll(room []Capacity, amounts []int64, gpus int) {
 	for i, amount := range amounts {
 		if room[i].Cores != 0 || u.PerGPU != 0 {
-			room[i] = u.limit(room[i], amount, gpus)
+			room[i] = u.Limit(room[i], amount, gpus)
 		}
 	}
 }
 
-// LimitAt is what node n has for such a request, as told with LimitFrom.
-func (t *Table) LimitAt(n int, uses Uses, gpus int) Capacity {
-	c := t.Free(n)
-	for _, u := range uses {
-		c = u.limit(c, t.more[u.Row].free[n], gpus)
-	}
-	return c
-}
-
-// LimitTotal is what node n has for such a request, as told with LimitFrom, while nothing runs.
-func (t *Table) LimitTotal(n int, uses Uses, gpus int) Capacity {
-	c := t.total[n]
-	for _, u := range uses {
-		c = u.limit(c, t.more[u.Row].total[n], gpus)
-	}
-	return c
-}
-
-// SeatsTotal is what node n has for a request that takes no core, as told with SeatsFrom, while
-// nothing runs.
-func (t *Table) SeatsTotal(n int, uses Uses) Capacity {
-	c := t.total[n]
-	c.Cores = max(c.Cores, seat)
-	for _, u := range uses {
-		u.PerCore = 0
-		c = u.limit(c, t.more[u.Row].total[n], 0)
-	}
-	return c
-}
-
-// limit is how much of c so much of the resource suffices for.
-func (u Use) limit(c Capacity, amount int64, gpus int) Capacity {
+// Limit is how much of c so much of the resource suffices for, where at least so many GPUs are asked
+// for, as told with [Table.LimitFrom].
+func (u Use) Limit(c Capacity, amount int64, gpus int) Capacity {
 	left := amount - u.PerNode
 	if left < 0 { // nothing but more GPUs for who is there already
 		left, c.Cores = amount, 0

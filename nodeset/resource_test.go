@@ -153,16 +153,20 @@ func TestLimitFromIsExact(t *testing.T) {
 		}
 		var seen Table
 		seen.CopyFreeFrom(table)
-		seen.LimitFrom(table, 0, table.Len()-1, uses, gpus)
+		seen.LimitFrom(table, 0, table.Len()-1, uses, gpus, false)
 		for n := range table.Len() {
-			require.Equal(t, seen.Free(n), table.LimitTotal(n, uses, gpus), "nothing is taken")
+			c := table.Total(n)
+			for _, u := range uses {
+				c = u.Limit(c, table.TotalOf(u.Row)[n], gpus)
+			}
+			require.Equal(t, seen.Free(n), c, "nothing is taken")
 			for c := 1; c <= 9; c++ {
 				for g := gpus; g <= 4; g++ {
 					if fixed && g > gpus {
 						continue
 					}
 					seg := []Segment{{First: int32(n), Last: int32(n), Cores: uint16(c), GPUs: uint8(g)}}
-					require.Equal(t, table.FitsWith(seg, uses), seen.Fits(seg), "node %d: %d cores, %d GPUs", n, c, g)
+					require.Equal(t, table.FitsWith(seg, uses), seen.fits(seg), "node %d: %d cores, %d GPUs", n, c, g)
 				}
 			}
 		}
@@ -177,7 +181,7 @@ func TestLimitFromIsExact(t *testing.T) {
 
 // What takes no core has GPUs of a node, and what it uses there, if and only if the node has a seat
 // and the GPUs: whatever the node's cores, what is used by core, and whether it has any at all.
-func TestSeatsFromIsExact(t *testing.T) {
+func TestLimitFromIsExactWithoutCores(t *testing.T) {
 	full, refused := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 5))
@@ -198,7 +202,7 @@ func TestSeatsFromIsExact(t *testing.T) {
 		}
 		var seen, none Table
 		seen.CopyFreeFrom(table)
-		seen.SeatsFrom(table, 0, table.Len()-1, uses)
+		seen.LimitFrom(table, 0, table.Len()-1, uses, 0, true)
 		none.CopyFrom(table)
 		for n := range table.Len() {
 			for g := range uint8(5) {
@@ -218,20 +222,6 @@ func TestSeatsFromIsExact(t *testing.T) {
 			if seen.Free(n).Cores > 0 {
 				require.Equal(t, max(table.Free(n).Cores, 1), seen.Free(n).Cores)
 			}
-		}
-		again := new(Table)
-		again.CopyFrom(table)
-		for r := range again.Resources() {
-			for n := range again.Len() {
-				require.NoError(t, again.SetFreeOf(r, n, again.TotalOf(r)[n]))
-			}
-		}
-		for n := range again.Len() {
-			require.NoError(t, again.SetFree(n, again.Total(n)))
-		}
-		seen.SeatsFrom(again, 0, again.Len()-1, uses)
-		for n := range again.Len() {
-			require.Equal(t, seen.Free(n), again.SeatsTotal(n, uses))
 		}
 		require.Equal(t, state(table), state(&none), "what was taken and given back")
 	})
@@ -254,11 +244,10 @@ func TestFurtherResourcesRefuse(t *testing.T) {
 		"resource 1 of 1":                            func() error { return table.AllocateWith([]Segment{{}}, Uses{{Row: 1}}) },
 		"resource 0 comes after resource 0":          func() error { return Uses{{}, {}}.Check(1) },
 		"resource 0: -1: must be 0 to":               func() error { return Uses{{PerCore: -1}}.Check(1) },
-		"resource 0: 2147483648: must be 0 to":       func() error { return Uses{{PerGPU: MaxUse + 1}}.Check(1) },
+		"resource 0: 2147483648: must be 0 to":       func() error { return Uses{{PerGPU: MaxAmount + 1}}.Check(1) },
 		"resource 0: 1: must be 0 to 0":              func() error { return Uses{{PerJob: 1}}.Check(1) },
 		"node 0 has 5 memory free: 8 are asked for":  func() error { return table.AllocateWith([]Segment{{Cores: 4}}, Uses{{PerCore: 2}}) },
 		"node 0 would have 6 of 5 memory free":       func() error { return table.ReleaseWith([]Segment{{Cores: 1}}, Uses{{PerNode: 1}}) },
-		"node 1 has 0 GPUs free: 1 more":             func() error { return table.TakeGPUsWith(1, 1, nil) },
 		"segment 0: nodes 1-0 are out of order or o": func() error { return table.AllocateWith([]Segment{{First: 1}}, Uses{{}}) },
 	} {
 		require.ErrorContains(t, do(), words)

@@ -84,8 +84,8 @@ func (t *Table) ShareOf(uses Uses) int64 {
 	return 0
 }
 
-// CheckShares reports what is wrong with uses of shares: they are PerNode alone.
-func (t *Table) CheckShares(uses Uses) error {
+// checkShares reports what is wrong with uses of shares: they are PerNode alone.
+func (t *Table) checkShares(uses Uses) error {
 	for _, u := range uses {
 		if u.Row == t.shared.resource-1 && (u.PerCore != 0 || u.PerGPU != 0) {
 			return fmt.Errorf("resource %s: a share of a GPU is by node, not by core or by GPU", t.ResourceName(u.Row))
@@ -165,25 +165,6 @@ func (t *Table) ChooseBin(n int, share int64, now *Table) uint8 {
 		}
 	}
 	return uint8(best)
-}
-
-// ChooseBins has segs, the allocation of a request that takes uses, name their bins where they do
-// not: see ChooseBin. It reports false if a node has none.
-func (t *Table) ChooseBins(segs []Segment, uses Uses, now *Table) bool {
-	share := t.ShareOf(uses)
-	if share == 0 {
-		return true
-	}
-	for i := range segs {
-		s := &segs[i]
-		if s.Bin != 0 || s.First != s.Last {
-			continue
-		}
-		if s.Bin = t.ChooseBin(int(s.First), share, now); s.Bin == 0 {
-			return false
-		}
-	}
-	return true
 }
 
 // tellShare notes the largest share that node n can give.

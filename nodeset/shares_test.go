@@ -162,7 +162,7 @@ func TestSharesOfTwoTables(t *testing.T) {
 			segs := []Segment{{First: int32(n), Last: int32(n), Cores: 1}}
 			bin := least.ChooseBin(n, share, nil)
 			lens.CopyFreeFrom(&least)
-			lens.LimitFrom(&least, n, n, uses, 0)
+			lens.LimitFrom(&least, n, n, uses, 0, false)
 			require.Equal(t, least.Free(n).Cores > 0 && bin > 0, lens.Free(n).Cores > 0)
 			if bin == 0 || least.Free(n).Cores == 0 {
 				continue

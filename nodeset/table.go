@@ -62,7 +62,7 @@ func New(nodes []Capacity) (*Table, error) {
 		t.level = append(t.level, make([]uint64, words(n)))
 		t.having = append(t.having, make([]uint64, words(n)))
 	}
-	t.plane = newPlanes(words(n), max(bits.Len16(most), 1)) // see SeatsFrom
+	t.plane = newPlanes(words(n), max(bits.Len16(most), 1)) // see LimitFrom
 	for i, c := range nodes {
 		t.put(i, c)
 	}

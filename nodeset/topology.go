@@ -216,9 +216,6 @@ func (t *Topology) SwitchOf(level int) []int32 { return t.levels[level-1].of }
 // Name is the name of a switch of a level, empty for a node without a leaf.
 func (t *Topology) Name(level, s int) string { return t.levels[level-1].names[s] }
 
-// Size is the number of nodes below a switch of a level.
-func (t *Topology) Size(level, s int) int { return int(t.levels[level-1].size[s]) }
-
 // Above is the switch of level+1 above each one of a level, nil at the top. The slice is the
 // Topology's.
 func (t *Topology) Above(level int) []int32 { return t.levels[level-1].up }

@@ -45,7 +45,6 @@ func TestTopology(t *testing.T) {
 		require.Equal(t, want, tree.Fewest(1, nodes), nodes)
 	}
 	require.Equal(t, 2, tree.Fewest(2, 5))
-	require.Equal(t, 6, tree.Size(3, 0))
 }
 
 func TestTopologyFaults(t *testing.T) {

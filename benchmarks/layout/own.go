@@ -58,7 +58,7 @@ func (o *own) allFit(p *problem, winners []int32) bool {
 // take takes a layout of bid b off all tables that bind it, or nothing if it does not fit.
 func (o *own) take(p *problem, b int32, segs []nodeset.Segment) bool {
 	for k := range p.items[b].level + 1 {
-		if !o.left[k].Fits(segs) {
+		if !o.left[k].FitsWith(segs, nil) {
 			return false
 		}
 	}

@@ -81,12 +81,12 @@ func useFault(in *Input, array string, uses []Use, i, elements int) flaw {
 		return flawed(array, i, "resource", u.Resource, "must be above %d, that of the one before it", uint64(uses[i-1].Resource))
 	case u.Reserved != 0:
 		return flawed(array, i, "reserved", u.Reserved, "must be 0")
-	case u.PerNode > nodeset.MaxUse:
-		return flawed(array, i, "per_node", u.PerNode, "must be at most %d", nodeset.MaxUse)
-	case u.PerCore > nodeset.MaxUse:
-		return flawed(array, i, "per_core", u.PerCore, "must be at most %d", nodeset.MaxUse)
-	case u.PerGPU > nodeset.MaxUse:
-		return flawed(array, i, "per_gpu", u.PerGPU, "must be at most %d", nodeset.MaxUse)
+	case u.PerNode > nodeset.MaxAmount:
+		return flawed(array, i, "per_node", u.PerNode, "must be at most %d", nodeset.MaxAmount)
+	case u.PerCore > nodeset.MaxAmount:
+		return flawed(array, i, "per_core", u.PerCore, "must be at most %d", nodeset.MaxAmount)
+	case u.PerGPU > nodeset.MaxAmount:
+		return flawed(array, i, "per_gpu", u.PerGPU, "must be at most %d", nodeset.MaxAmount)
 	}
 	return flaw{}
 }

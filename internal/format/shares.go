@@ -22,8 +22,8 @@ func AskGPUShare(r *bids.Request, share int64) *bids.FieldError {
 	switch {
 	case share == 0:
 		return nil
-	case share < 0 || share > nodeset.MaxUse:
-		why = fmt.Sprintf("must be 0 to %d", int64(nodeset.MaxUse))
+	case share < 0 || share > nodeset.MaxAmount:
+		why = fmt.Sprintf("must be 0 to %d", int64(nodeset.MaxAmount))
 	case r.MinNodes > 1 || r.MaxNodes > 1:
 		why = "a share of a GPU is on one node: ask for no other number of nodes"
 	case r.MinGPUs > 0 || r.MaxGPUs > 0:

@@ -81,7 +81,7 @@ func (g *Generator) nameBins(j int, segs []nodeset.Segment) bool {
 	if g.space.Now.ShareOf(uses) == 0 {
 		return true
 	}
-	return view.ChooseBins(segs, uses, nil) && view.FitsWith(segs, uses)
+	return place.ChooseBins(view, segs, uses, nil) && view.FitsWith(segs, uses)
 }
 
 // lowerBySpare lowers the preference f of a bid for a share by what is left over of the GPU that it

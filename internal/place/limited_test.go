@@ -69,9 +69,9 @@ func TestViewsFollow(t *testing.T) {
 			var anew nodeset.Table
 			anew.CopyFreeFrom(r.View(crosses))
 			if s.Coreless() {
-				anew.SeatsFrom(r.View(crosses), 0, anew.Len()-1, s.More())
+				anew.LimitFrom(r.View(crosses), 0, anew.Len()-1, s.More(), 0, true)
 			} else {
-				anew.LimitFrom(r.View(crosses), 0, anew.Len()-1, *s.Uses, 0)
+				anew.LimitFrom(r.View(crosses), 0, anew.Len()-1, *s.Uses, 0, false)
 			}
 			for n := range anew.Len() {
 				require.Equal(t, anew.Free(n), seen.Free(n), "node %d", n)
@@ -81,7 +81,7 @@ func TestViewsFollow(t *testing.T) {
 			require.Equal(t, anew.FreeCores(), l.Of(r.View(crosses), s).FreeCores())
 			n := rng.IntN(anew.Len())
 			seg := []nodeset.Segment{{First: int32(n), Last: int32(min(n+rng.IntN(4), anew.Len()-1)), Cores: 1, GPUs: uint8(rng.IntN(2))}}
-			fits := seen.Fits(seg) // a seat, of what takes no core
+			fits := seen.FitsWith(seg, nil) // a seat, of what takes no core
 			if s.Coreless() {
 				seg[0].Cores = 0
 			}

@@ -170,14 +170,15 @@ func (m *Machine) fewestOf(s *Spec, uses nodeset.Uses) (int, error) {
 
 // sees is what a request that takes uses of further resources sees of node n.
 func (m *Machine) sees(s *Spec, uses nodeset.Uses, n int) nodeset.Capacity {
-	c := m.nodes[n]
-	switch {
-	case s.Coreless() && len(uses) > 0:
-		return m.table.SeatsTotal(n, uses)
-	case s.Coreless():
-		return nodeset.Capacity{Cores: max(c.Cores, 1), GPUs: c.GPUs}
-	case len(uses) > 0:
-		return m.table.LimitTotal(n, uses, s.GPUs.PerNode.Min)
+	c, gpus, coreless := m.nodes[n], s.GPUs.PerNode.Min, s.Coreless()
+	if coreless {
+		c.Cores, gpus = max(c.Cores, 1), 0
+	}
+	for _, u := range uses {
+		if coreless {
+			u.PerCore = 0
+		}
+		c = u.Limit(c, m.table.TotalOf(u.Row)[n], gpus)
 	}
 	return c
 }

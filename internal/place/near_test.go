@@ -29,7 +29,7 @@ func TestTwoBlocksAreNear(t *testing.T) {
 		}
 		require.True(t, requests.Met(&r, segs))
 		require.NoError(t, nodeset.CheckSegments(segs, tab.Len()))
-		require.True(t, tab.Fits(segs))
+		require.True(t, tab.FitsWith(segs, nil))
 		require.LessOrEqual(t, nodeset.Blocks(segs), 2)
 		if nodeset.Blocks(segs) == 2 {
 			require.LessOrEqual(t, reachOf(segs), place.MaxReach*nodeset.Nodes(segs))

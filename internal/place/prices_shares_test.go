@@ -32,7 +32,7 @@ func drawSharedScene(t *rapid.T) (s sharedScene) {
 		n, share := int32(rapid.IntRange(0, s.nodes.Len()-1).Draw(t, "node")), rapid.Int64Range(1, 7).Draw(t, "share")
 		segs := []nodeset.Segment{{First: n, Last: n, Cores: 1}}
 		uses := nodeset.Uses{{PerNode: share}}
-		if s.nodes.ChooseBins(segs, uses, nil) && s.nodes.AllocateWith(segs, uses) == nil {
+		if ChooseBins(s.nodes, segs, uses, nil) && s.nodes.AllocateWith(segs, uses) == nil {
 			s.holds = append(s.holds, hold{s.now + rapid.Int64Range(-3, 30).Draw(t, "end"), segs})
 			s.shares = append(s.shares, share)
 		}

@@ -85,7 +85,12 @@ func (r *Residual) Lacks(s *Spec, crosses int) bool {
 	nodes, cores := s.Nodes.Min, s.Cores.Total
 	for w, usable := range t.Usable(s.GPUs.PerNode.Min) {
 		for usable &= eligible.Word(w); usable != 0; usable &= usable - 1 {
-			room := s.Room(t.LimitAt(w<<6+bits.TrailingZeros64(usable), *s.Uses, s.GPUs.PerNode.Min))
+			n := w<<6 + bits.TrailingZeros64(usable)
+			c := t.Free(n)
+			for _, u := range *s.Uses {
+				c = u.Limit(c, t.FreeOf(u.Row)[n], s.GPUs.PerNode.Min)
+			}
+			room := s.Room(c)
 			if room == 0 {
 				continue
 			}
@@ -114,7 +119,7 @@ func (r *Residual) Fits(want *Spec, segs []nodeset.Segment, crosses int) bool {
 // anything of it is not left, it takes nothing and says why, and which reservation lacks it. A
 // share of a GPU that names none gets the one where it fits tightest, and segs then name it.
 func (r *Residual) Take(want *Spec, segs []nodeset.Segment, crosses int) error {
-	if !r.View(crosses).ChooseBins(segs, want.More(), nil) {
+	if !ChooseBins(r.View(crosses), segs, want.More(), nil) {
 		return errors.New("no GPU has such a share left")
 	}
 	if q := r.quotas.lacking(want, segs, crosses); q >= 0 {
@@ -165,7 +170,13 @@ func (r *Residual) TakeGPUs(want *Spec, segs []nodeset.Segment, crosses, more in
 	take := func(t *nodeset.Table) {
 		for _, s := range segs {
 			for n := int(s.First); n <= int(s.Last); n++ {
-				must(t.TakeGPUsWith(n, uint8(more), want.More()))
+				for _, u := range want.More() {
+					if u.PerGPU > 0 {
+						must(t.SetFreeOf(u.Row, n, t.FreeOf(u.Row)[n]-u.PerGPU*int64(more)))
+					}
+				}
+				c := t.Free(n)
+				must(t.SetFree(n, nodeset.Capacity{Cores: c.Cores, GPUs: c.GPUs - uint8(more)}))
 			}
 		}
 	}
@@ -196,4 +207,23 @@ func must(err error) {
 	if err != nil {
 		panic("fit: " + err.Error())
 	}
+}
+
+// ChooseBins has segs, the allocation of a request that takes uses, name the bins of t where they do
+// not: see [nodeset.Table.ChooseBin]. It reports false if a node has none.
+func ChooseBins(t *nodeset.Table, segs []nodeset.Segment, uses nodeset.Uses, now *nodeset.Table) bool {
+	share := t.ShareOf(uses)
+	if share == 0 {
+		return true
+	}
+	for i := range segs {
+		s := &segs[i]
+		if s.Bin != 0 || s.First != s.Last {
+			continue
+		}
+		if s.Bin = t.ChooseBin(int(s.First), share, now); s.Bin == 0 {
+			return false
+		}
+	}
+	return true
 }

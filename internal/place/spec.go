@@ -82,11 +82,7 @@ func (s *Spec) Plain() bool { return s.Uses == nil && !s.Coreless() }
 
 // see sets what nodes first to last of t have free to what the job sees there of o.
 func (s *Spec) see(t, o *nodeset.Table, first, last int) {
-	if s.Coreless() {
-		t.SeatsFrom(o, first, last, s.More())
-	} else {
-		t.LimitFrom(o, first, last, *s.Uses, s.GPUs.PerNode.Min)
-	}
+	t.LimitFrom(o, first, last, s.More(), s.GPUs.PerNode.Min, s.Coreless())
 }
 
 // LeastCores is how many cores an allocation has in all at least.

@@ -107,7 +107,7 @@ func TestPlaceBelowLowest(t *testing.T) {
 		if !ok {
 			return
 		}
-		require.True(t, tab.Fits(segs))
+		require.True(t, tab.FitsWith(segs, nil))
 		require.GreaterOrEqual(t, nodeset.Nodes(segs), s.Nodes.Min)
 		require.LessOrEqual(t, nodeset.Nodes(segs), s.Nodes.Max)
 		if s.Cores.Total > 0 {
@@ -155,7 +155,7 @@ func TestPlaceAsDemanded(t *testing.T) {
 		segs, ok := p.Place(nil, tab, &s, 0)
 		if ok {
 			found++
-			require.True(t, tab.Fits(segs))
+			require.True(t, tab.FitsWith(segs, nil))
 			requireBelow(t, tree, &s, segs)
 		}
 		if ok != want {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -231,7 +232,7 @@ func TestPropertyStrandedParts(t *testing.T) {
 			share := nodes.ShareOf(r.Uses)
 			if n := int32(rapid.IntRange(0, nodes.Len()-1).Draw(t, "node")); rapid.Bool().Draw(t, "runs") {
 				segs := []nodeset.Segment{{First: n, Last: n, Cores: uint16(r.TasksPerNode), GPUs: uint8(r.MinGPUs)}}
-				if nodes.ChooseBins(segs, r.Uses, nil) {
+				if place.ChooseBins(nodes, segs, r.Uses, nil) {
 					_ = nodes.AllocateWith(segs, r.Uses) // or it does not fit
 				}
 				continue

@@ -53,7 +53,7 @@ func (p *parser) nested(what string, m member) error {
 	case "resources", "free_resources":
 		see = p.amount(nodeset.MaxAmount)
 	case "uses":
-		see = p.use(nodeset.MaxUse, "per_job")
+		see = p.use(nodeset.MaxAmount, "per_job")
 	case "charges":
 		see, check = p.use(bids.MaxRate, ""), format.CheckQuota
 	case "free_gpu_shares":

@@ -69,8 +69,8 @@ func (p *parser) holdShare(what string, j *format.Running, nodes []int) error {
 	if j.GPUShare == 0 && j.SharedGPU == 0 {
 		return nil
 	}
-	if j.GPUShare < 1 || j.GPUShare > nodeset.MaxUse {
-		return p.fail("%s: gpu_share: %d is not in 1-%d", what, j.GPUShare, int64(nodeset.MaxUse))
+	if j.GPUShare < 1 || j.GPUShare > nodeset.MaxAmount {
+		return p.fail("%s: gpu_share: %d is not in 1-%d", what, j.GPUShare, int64(nodeset.MaxAmount))
 	}
 	if len(nodes) != 1 {
 		return p.fail("%s: gpu_share: a share of a GPU is on one node, not on %d", what, len(nodes))

@@ -73,7 +73,7 @@ func (b *builder) addPod(c *csvReader, o *GPUTraceOptions) error {
 	cpu, gpus, share := c.whole("cpu_milli", maxMilliCores), c.whole("num_gpu", maxNodeGPUs), c.whole("gpu_milli", milli)
 	memory := 0
 	if c.has("memory_mib") {
-		memory = c.whole("memory_mib", nodeset.MaxUse)
+		memory = c.whole("memory_mib", nodeset.MaxAmount)
 	}
 	created, submitted := c.seconds("creation_time")
 	scheduled, started := c.seconds("scheduled_time")

@@ -15,9 +15,9 @@ type Memory struct{ PerNode, PerCore int64 }
 const kib = 1 << 10 // a MiB
 
 // mebibytes is an amount in KiB as whole MiB, rounded up, 0 for one that is not known. It is at
-// most nodeset.MaxUse, which no node has.
+// most nodeset.MaxAmount, which no node has.
 func mebibytes(kibibytes float64) int64 {
-	return int64(min(max(math.Ceil(kibibytes/kib), 0), nodeset.MaxUse))
+	return int64(min(max(math.Ceil(kibibytes/kib), 0), nodeset.MaxAmount))
 }
 
 // TakeMemory has each job take the memory that it asks for of the machine's further resource

@@ -70,7 +70,7 @@ func TestMemoryOfSWF(t *testing.T) {
 		require.Nil(t, j.Uses, "memory does not count by itself")
 		got = append(got, j.Memory.PerCore)
 	}
-	require.Equal(t, []int64{0, 0, 1, 2, 2442, nodeset.MaxUse}, got)
+	require.Equal(t, []int64{0, 0, 1, 2, 2442, nodeset.MaxAmount}, got)
 	var out bytes.Buffer
 	require.NoError(t, writeSWF(&out, w))
 	again, err := ReadSWF(&out, "f", SWFOptions{})
@@ -138,7 +138,7 @@ func TestMemoryOfSacct(t *testing.T) {
 		{"16Gn", "mem=1G", "2|2", Memory{PerNode: 16384}},
 		{"1.50T", "", "2|2", Memory{PerNode: 786432}},
 		{"300K", "", "1|1", Memory{PerNode: 1}},
-		{"1024P", "", "1|1", Memory{PerNode: nodeset.MaxUse}},
+		{"1024P", "", "1|1", Memory{PerNode: nodeset.MaxAmount}},
 	} {
 		w, err := read(c.reqmem, c.tres, c.nodes)
 		require.NoError(t, err)

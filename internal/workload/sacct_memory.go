@@ -30,7 +30,7 @@ func (s *sacctReader) memory(q *bids.Request) Memory {
 
 // divided is a total of q's memory, by node or core.
 func divided(mib int64, q *bids.Request) Memory {
-	over := func(n int) int64 { return min((mib+int64(n)-1)/int64(n), nodeset.MaxUse) }
+	over := func(n int) int64 { return min((mib+int64(n)-1)/int64(n), nodeset.MaxAmount) }
 	if q.MinNodes > 0 && q.MinNodes == q.MaxNodes {
 		return Memory{PerNode: over(q.MinNodes)}
 	}
