@@ -2,15 +2,8 @@
 
 package pending
 
-import (
-	"maps"
-	"slices"
-)
-
-// LeftWords are the words with which the plug-in leaves jobs to Slurm.
-func LeftWords() []string { return slices.Sorted(maps.Keys(left)) }
-
-// left are the words of docs/slurm.md's table, in plain words; and what a user can change.
+// left are the words with which the plug-in leaves jobs to Slurm, those of docs/slurm.md's table,
+// in plain words; and what a user can change.
 var left = map[string]word{
 	"gres": {"which GPUs it may have together (by socket, shares on several nodes, other gres by job or task) is more than " +
 		"the auction models",

@@ -28,7 +28,7 @@ func TestCost(t *testing.T) {
 			costtest.Linear(t, 2_000, func(n int) func() {
 				text := first + lines(n, line)
 				return func() {
-					l, err := Read(strings.NewReader(text), "f")
+					l, err := readLog(strings.NewReader(text), "f")
 					require.NoError(t, err)
 					require.NoError(t, Compare(l, func(uid int64) string { return fmt.Sprint(uid) }, true).WritePage(io.Discard))
 				}
@@ -51,7 +51,7 @@ func TestSamplesAreNotKept(t *testing.T) {
 		in := io.MultiReader(strings.NewReader(first), &repeated{n: n,
 			line: `{"sample":130,"queue":4,"cores":10,"cores_used":5,"gpus":4,"gpus_used":2,"would_cores":2}` + "\n"})
 		before := heap()
-		l, err := Read(in, "f")
+		l, err := readLog(in, "f")
 		require.NoError(t, err)
 		return max(heap(), before) - before, l
 	}

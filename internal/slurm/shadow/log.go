@@ -154,15 +154,6 @@ func ReadFiles(path string) (*Log, error) {
 	return l, l.finish(path)
 }
 
-// Read reads one file of that name.
-func Read(r io.Reader, name string) (*Log, error) {
-	l := newLog()
-	if err := l.read(r, name); err != nil {
-		return nil, err
-	}
-	return l, l.finish(name)
-}
-
 func (l *Log) readFile(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

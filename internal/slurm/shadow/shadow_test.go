@@ -4,6 +4,7 @@ package shadow
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -17,7 +18,7 @@ const first = `{"shadow":1,"time":100,"interval_s":3,"version":"0.9.0","slurm":"
 
 func read(t *testing.T, text string) *Log {
 	t.Helper()
-	l, err := Read(strings.NewReader(text), "f")
+	l, err := readLog(strings.NewReader(text), "f")
 	require.NoError(t, err)
 	return l
 }
@@ -101,9 +102,9 @@ func TestBadLines(t *testing.T) {
 		require.ErrorContains(t, l.FirstBad, want)
 		require.Len(t, l.Runs, 1)
 	}
-	_, err := Read(strings.NewReader("no\n"), "f")
+	_, err := readLog(strings.NewReader("no\n"), "f")
 	require.ErrorContains(t, err, "not what aucsched writes in shadow mode: f:1: ")
-	_, err = Read(strings.NewReader(""), "f")
+	_, err = readLog(strings.NewReader(""), "f")
 	require.EqualError(t, err, "f: there is nothing in it yet")
 }
 
@@ -155,7 +156,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(first + job("1", would("120")+slurm("180", "starts")))
 	f.Add(`{"sample":1,"cores":5}` + "\n{\"job\":1,\"task\":2}")
 	f.Fuzz(func(t *testing.T, text string) {
-		l, err := Read(strings.NewReader(text), "f")
+		l, err := readLog(strings.NewReader(text), "f")
 		if err != nil {
 			return
 		}
@@ -189,4 +190,13 @@ func TestNoSumOfOneSide(t *testing.T) {
 	}
 	require.Contains(t, page.String(), "500.0 s (jobs: 4)")
 	require.Contains(t, page.String(), NoSum)
+}
+
+// readLog reads one file of that name.
+func readLog(r io.Reader, name string) (*Log, error) {
+	l := newLog()
+	if err := l.read(r, name); err != nil {
+		return nil, err
+	}
+	return l, l.finish(name)
 }
