@@ -66,7 +66,7 @@ func pluginDir(t *testing.T) string {
 	if dir == "" {
 		version, err := Version()
 		require.NoError(t, err)
-		dir = filepath.Join("..", "..", "build", "slurm", version)
+		dir = filepath.Join("..", "..", "..", "build", "slurm", version)
 	}
 	if dir == "none" {
 		t.Skip("AUCSCHED_PLUGIN_DIR=none")

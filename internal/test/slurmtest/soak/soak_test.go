@@ -29,7 +29,7 @@ func TestSoak(t *testing.T) {
 	}
 	version, err := slurmtest.Version()
 	require.NoError(t, err)
-	plugins, err := filepath.Abs(filepath.Join("..", "..", "..", "build", "slurm", version))
+	plugins, err := filepath.Abs(filepath.Join("..", "..", "..", "..", "build", "slurm", version))
 	require.NoError(t, err)
 	if dir := os.Getenv("AUCSCHED_PLUGIN_DIR"); dir != "" {
 		plugins = dir
