@@ -86,7 +86,6 @@ static struct {
 	bool running, stop, reconfig;
 	int64_t wanted_ms;	/* somebody wants a job started, since; 0: nobody */
 	int64_t last_ms;	/* and somebody has wanted one last */
-	auc_figure_t left_wait_s; /* of jobs left to Slurm that have started */
 } cycles = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.wake = PTHREAD_COND_INITIALIZER,
@@ -217,12 +216,8 @@ static void _taken(job_record_t *job_ptr)
 	auc_verdict_drop(job_ptr);
 	if (claim.passing == job_ptr->job_id)
 		auc_alone_started(job_ptr);
-	if (claim.left == job_ptr->job_id) {
-		slurm_mutex_lock(&cycles.lock);
-		auc_figure_add(&cycles.left_wait_s,
-			       auc_waited(job_ptr, time(NULL)));
-		slurm_mutex_unlock(&cycles.lock);
-	}
+	if (claim.left == job_ptr->job_id)
+		auc_left_started(job_ptr);
 	claim.passing = claim.left = 0;
 	if (!claim.save)
 		return;
@@ -816,7 +811,7 @@ static void _cycle(bool wanted)
 		_again();
 	else
 		rounds = 0;
-	if (out.starts)
+	if (out.starts || auc_turns_wait())
 		auc_figure_add(&status.start_us, _start(&out));
 	locked += _finish(&out, locked, &more);
 	if (!out.starts && !out.late && !more) {
@@ -959,9 +954,7 @@ static void _write_status(int64_t now_ms, bool at_once)
 	if (!status.journal)
 		status.journal = "on";
 	status.saves_failed = auc_keeper_failed();
-	slurm_mutex_lock(&cycles.lock);
-	status.left_wait_s = cycles.left_wait_s;
-	slurm_mutex_unlock(&cycles.lock);
+	status.left_wait_s = auc_left_waits();
 	auc_status_write(&status, &settings, &library, &snapshot, state_dir);
 }
 

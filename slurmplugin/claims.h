@@ -20,14 +20,11 @@ typedef struct {
 	int len;
 } auc_claims_t;
 
-/* Whether the backfill scheduler has planned nodes for a job. */
-extern bool auc_is_planned(const job_record_t *job_ptr);
-
 /* Notes what a job is planned to get, if it is. */
 extern void auc_claims_add(auc_claims_t *claims, job_record_t *job_ptr);
 
-/* Takes off nodes those of claims that start before end. */
-extern void auc_claims_exclude(const auc_claims_t *claims, int64_t end,
+/* Takes off nodes those of the first len claims, if they start before end. */
+extern void auc_claims_exclude(const auc_claims_t *claims, int len, int64_t end,
 			       bitstr_t *nodes);
 extern void auc_claims_free(auc_claims_t *claims);
 

@@ -15,6 +15,11 @@
 #include "reason.h"
 #include "verdict.h"
 
+static struct {
+	pthread_mutex_t lock;
+	auc_figure_t waits_s;	/* of those that have started */
+} left = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
 /* Whether others have licences that the job wants, whom it may preempt for them. */
 static bool _reclaims_licences(job_record_t *job_ptr)
 {
@@ -98,4 +103,21 @@ extern void auc_keep_beyond(auc_snapshot_t *s, const job_queue_rec_t *record,
 		auc_delegate(s, record->job_ptr, memo, why);
 	else
 		auc_set_behind_reason(record->job_ptr);
+}
+
+extern void auc_left_started(const job_record_t *job_ptr)
+{
+	slurm_mutex_lock(&left.lock);
+	auc_figure_add(&left.waits_s, auc_waited(job_ptr, time(NULL)));
+	slurm_mutex_unlock(&left.lock);
+}
+
+extern auc_figure_t auc_left_waits(void)
+{
+	auc_figure_t waits_s;
+
+	slurm_mutex_lock(&left.lock);
+	waits_s = left.waits_s;
+	slurm_mutex_unlock(&left.lock);
+	return waits_s;
 }

@@ -8,6 +8,7 @@
 #include "memo.h"
 #include "shape.h"
 #include "snapshot.h"
+#include "status.h"
 
 /* Since a job was submitted, or could begin if that was later: seconds. */
 extern uint32_t auc_waited(const job_record_t *job_ptr, time_t now);
@@ -28,5 +29,11 @@ extern void auc_delegate_beyond(auc_snapshot_t *snapshot, job_record_t *job_ptr,
 /* The same where nobody may, unless the job is left to Slurm for what it asks for. */
 extern void auc_keep_beyond(auc_snapshot_t *snapshot,
 			    const job_queue_rec_t *record, auc_memo_t *memo);
+
+/* Notes that such a job has its nodes. Of any thread, as is what follows. */
+extern void auc_left_started(const job_record_t *job_ptr);
+
+/* How long those have waited, s. */
+extern auc_figure_t auc_left_waits(void);
 
 #endif

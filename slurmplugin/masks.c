@@ -206,7 +206,7 @@ static bool _unclaimed(const auc_snapshot_t *s, const auc_request_t *request,
 	int least = request->layouts_len ? 1 : MAX(request->job.min_nodes, 1);
 	bool enough = bit_set_count(nodes) >= least;
 
-	auc_claims_exclude(claims, end, nodes);
+	auc_claims_exclude(claims, claims->len, end, nodes);
 	return !enough || (bit_set_count(nodes) >= least);
 }
 

@@ -176,6 +176,32 @@ static void _pin_nodes(auc_pin_t *pin, job_record_t *job_ptr,
 	pin->gpus = xcalloc(node_record_count, sizeof(bitstr_t *));
 }
 
+/*
+ * Makes one task of an array a job of its own, as build_job_queue() does, so that nothing
+ * that is set for the start gets into the record of the others.
+ */
+extern job_record_t *auc_split(job_record_t *job_ptr)
+{
+	job_record_t *rest;
+	int task;
+
+	if (!job_ptr->array_recs || !job_ptr->array_recs->task_id_bitmap ||
+	    (job_ptr->array_task_id != NO_VAL))
+		return job_ptr;
+	if ((task = bit_ffs(job_ptr->array_recs->task_id_bitmap)) < 0)
+		return NULL;
+	job_ptr->array_task_id = task;
+	if (job_ptr->array_recs->task_cnt <= 1)
+		return auc_array_post_sched(job_ptr);
+	if (!(rest = auc_array_split(job_ptr))) {
+		job_ptr->array_task_id = NO_VAL;
+		return NULL;
+	}
+	auc_set_pending(rest);
+	rest->start_time = 0;
+	return job_ptr;
+}
+
 extern int auc_select_among(auc_select_hooks_t *hooks, job_record_t *job_ptr,
 			    const bitstr_t *nodes)
 {

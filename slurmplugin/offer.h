@@ -58,4 +58,10 @@ extern bool auc_would_preempt(auc_select_hooks_t *hooks, job_record_t *job_ptr);
 extern int auc_select_among(auc_select_hooks_t *hooks, job_record_t *job_ptr,
 			    const bitstr_t *nodes);
 
+/*
+ * Makes the next task of an array's record a job of its own; any other job is that already.
+ * RET that job, or NULL
+ */
+extern job_record_t *auc_split(job_record_t *job_ptr);
+
 #endif

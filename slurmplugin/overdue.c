@@ -3,11 +3,13 @@
 /*
  * The safety net by time. Whatever the auction is blind to, now or in a version to come: a job
  * that it doesn't start for auc_net_s seconds, although Slurm's own selection says that it
- * could start now, is Slurm's. See overdue.h; docs/slurm.md tells what users see of it.
+ * could start now, is Slurm's. And the turns of those that are left to Slurm: else they would have
+ * what every cycle leaves until backfill's next pass. See overdue.h; docs/slurm.md tells what users
+ * see of both.
  *
  * When the cycle's starts are done some of those who have waited long are asked about, in turn:
- * what would Slurm allocate of what is left? On nodes that the backfill scheduler has planned for
- * jobs before it in the queue a job must be done by then, as is backfill's own rule. One that
+ * what would Slurm allocate of what is left? On nodes that are claimed by jobs before it in the
+ * queue a job must be done by then, as all that the auction starts. One that
  * could start for half of the time, whenever it was asked about, and has waited for all of it, is
  * handed over: it is taken off the auction, and started right here by Slurm's selection, as its
  * main loop may be held up by jobs that the auction keeps. It is launched as all the auction's
@@ -24,59 +26,60 @@
 #include "clock.h"
 #include "cores.h"
 #include "grow.h"
+#include "left_to_slurm.h"
 #include "memo.h"
 #include "model.h"
 #include "offer.h"
 #include "overdue.h"
+#include "part_rules.h"
+#include "preempt_rights.h"
 #include "shape.h"
-#include "start.h"
 
 /* Questions of a cycle, and their time. */
 #define MOST_QUESTIONS 16
 #define MOST_US 50000
 
-/* For so long a plan outlasts the start of backfill's next pass, which drops them all. */
-#define PLAN_SECONDS 60
+/* So many turns has a cycle, and so much time for them. */
+#define MOST_TURNS 64
+#define MOST_TURNS_US 20000
 
 /* For how long it is Slurm's, should this start fail. */
 #define HANDED_SECONDS 300
-
-/* What the backfill scheduler has planned for a job. */
-typedef struct {
-	uint32_t job_id;
-	time_t start;
-	char *names;		/* of the nodes; owned, as is what follows */
-	bitstr_t *nodes;	/* NULL until somebody asks */
-	int64_t seen_us;
-} plan_t;
-
-typedef struct {
-	plan_t plans[AUC_CLAIMS_MAX]; /* in the order of the queue */
-	int len;
-} plans_t;
 
 /* A job that has waited long enough to be asked about. */
 typedef struct {
 	uint32_t job_id;
 	uint32_t waited;	/* s */
-	int plans;		/* so many plans are of jobs before it */
+	int claims;		/* so many are of jobs before it */
 } row_t;
+
+/* A job that is left to Slurm. */
+typedef struct {
+	uint32_t job_id;
+	uint32_t row;		/* it comes before that one */
+	part_record_t *part_ptr;
+	int claims;
+} turn_t;
 
 /* The answer to a question was no; it is for all that ask for as much or more. */
 typedef struct {
-	job_record_t *job_ptr;
+	uint32_t job_id;
 	int64_t end;
-	int plans;
+	int claims;
 } refused_t;
 
 static struct {
 	int net_s;		/* 0: off */
 	int64_t now_us;
-	plans_t plans, before;	/* of this cycle, and of the one before */
 	row_t *rows;
 	size_t len, cap;
 	uint32_t last;		/* the job that was asked about last */
 	bool could;		/* some job could have started */
+	turn_t turns[MOST_TURNS];
+	int turns_len, next;
+	int64_t turns_us;	/* that they have taken */
+	refused_t refused[MOST_QUESTIONS + MOST_TURNS];
+	int refused_len;
 } watch;
 
 /* What one cycle's questions share. */
@@ -86,118 +89,97 @@ typedef struct {
 	bitstr_t **idle;	/* cores, by node */
 	const auc_snapshot_t *snapshot;
 	const struct aucsched_output *out; /* NULL: there was no decision */
-	refused_t refused[MOST_QUESTIONS];
-	int refused_len, asked, started;
+	int asked, started;
 	int64_t until_us;
 } round_t;
 
-/* ---- plans ---- */
+/* ---- nodes ---- */
 
-static void _free_plan(plan_t *plan)
-{
-	xfree(plan->names);
-	FREE_NULL_BITMAP(plan->nodes);
-}
-
-static void _free_plans(plans_t *plans)
-{
-	for (int i = 0; i < plans->len; i++)
-		_free_plan(&plans->plans[i]);
-	plans->len = 0;
-}
-
-/* A job that has lost its plan only as backfill began anew still has it. */
-static void _keep_plan(const job_record_t *job_ptr)
-{
-	for (int i = 0; i < watch.before.len; i++) {
-		plan_t *plan = &watch.before.plans[i];
-
-		if ((plan->job_id != job_ptr->job_id) || !plan->names ||
-		    (plan->seen_us + PLAN_SECONDS * 1000000LL < watch.now_us))
-			continue;
-		FREE_NULL_BITMAP(plan->nodes);	/* perhaps by other indices */
-		watch.plans.plans[watch.plans.len++] = *plan;
-		memset(plan, 0, sizeof(*plan));
-		return;
-	}
-}
-
-static void _add_plan(const job_record_t *job_ptr)
-{
-	if (watch.plans.len == AUC_CLAIMS_MAX)
-		return;
-	if (!auc_is_planned(job_ptr)) {
-		_keep_plan(job_ptr);
-		return;
-	}
-	watch.plans.plans[watch.plans.len++] = (plan_t) {
-		.job_id = job_ptr->job_id, .start = job_ptr->start_time,
-		.names = xstrdup(job_ptr->sched_nodes), .seen_us = watch.now_us };
-}
-
-/* The partition's nodes, less those that jobs before this one will have before it ends. */
-static bitstr_t *_unplanned(const job_record_t *job_ptr, int plans, int64_t end)
+/*
+ * The partition's nodes, less those that jobs before this one will have before it ends. The first
+ * of the queue has its place by the library, which does not say where.
+ * IN behind - the job is behind that one
+ */
+static bitstr_t *_unclaimed(const auc_snapshot_t *s, const job_record_t *job_ptr,
+			    int claims, bool behind, int64_t end)
 {
 	bitstr_t *nodes = bit_copy(job_ptr->part_ptr->node_bitmap);
 
-	for (int i = 0; i < plans; i++) {
-		plan_t *plan = &watch.plans.plans[i];
-
-		if (plan->start >= end)
-			continue;
-		if (!plan->nodes &&
-		    (auc_names_to_nodes(plan->names, &plan->nodes) ||
-		     !plan->nodes)) {
-			FREE_NULL_BITMAP(plan->nodes);
-			plan->nodes = bit_alloc(node_record_count);
-		}
-		bit_and_not(nodes, plan->nodes);
-	}
+	auc_claims_exclude(&s->claims, claims, end, nodes);
+	if (behind)
+		auc_claims_exclude(&s->first, s->first.len, end, nodes);
 	return nodes;
+}
+
+static bool _is_refused(const job_record_t *job_ptr, int64_t end, int claims)
+{
+	for (int i = 0; i < watch.refused_len; i++) {
+		const refused_t *refused = &watch.refused[i];
+		job_record_t *other = find_job_record(refused->job_id);
+
+		if (other && (refused->end <= end) &&
+		    (refused->claims <= claims) &&
+		    auc_are_alike(other, job_ptr))
+			return true;
+	}
+	return false;
+}
+
+/* RET whether Slurm would start the job now, on these nodes */
+static bool _ask(auc_select_hooks_t *hooks, job_record_t *job_ptr, int64_t end,
+		 int claims, const bitstr_t *nodes)
+{
+	if (auc_could_start(hooks, job_ptr, nodes))
+		return true;
+	if (watch.refused_len < ARRAY_SIZE(watch.refused))
+		watch.refused[watch.refused_len++] =
+			(refused_t) { job_ptr->job_id, end, claims };
+	return false;
 }
 
 /* ---- who is asked about ---- */
 
 extern void auc_overdue_begin(int net_s)
 {
-	_free_plans(&watch.before);
-	watch.before = watch.plans;
-	watch.plans.len = 0;
-	watch.len = 0;
+	watch.len = watch.turns_len = watch.next = watch.refused_len = 0;
+	watch.turns_us = 0;
 	watch.net_s = net_s;
 	watch.now_us = auc_now_us();
 }
 
-extern void auc_overdue_add(const job_record_t *job_ptr, uint32_t waited)
+extern void auc_overdue_add(const auc_snapshot_t *s,
+			    const job_record_t *job_ptr, uint32_t waited)
 {
-	if (!watch.net_s)
-		return;
 	/* A quarter to be seen, a quarter to be asked, and half of being able to start. */
-	if (waited >= watch.net_s / 4) {
-		AUC_GROW(watch.rows, watch.cap, watch.len + 1);
-		watch.rows[watch.len++] = (row_t) { job_ptr->job_id, waited,
-						watch.plans.len };
-	}
-	_add_plan(job_ptr);
+	if (!watch.net_s || (waited < watch.net_s / 4))
+		return;
+	AUC_GROW(watch.rows, watch.cap, watch.len + 1);
+	watch.rows[watch.len++] = (row_t) { job_ptr->job_id, waited,
+					    s->claims.len };
 }
 
-/* The checks that Slurm's main loop makes, and that it is one that the auction models. */
+/* The checks that Slurm's main loop makes. */
+static bool _passes(job_record_t *job_ptr)
+{
+	return IS_JOB_PENDING(job_ptr) && !IS_JOB_COMPLETING(job_ptr) &&
+		job_ptr->details && job_ptr->priority && job_ptr->part_ptr &&
+		!job_ptr->details->prolog_running && job_independent(job_ptr) &&
+		(job_limits_check(&job_ptr, false) == WAIT_NO_REASON) &&
+		(license_job_test(job_ptr, time(NULL), true) == SLURM_SUCCESS) &&
+		(((job_ptr->array_task_id == NO_VAL) && !job_ptr->array_recs) ||
+		 job_array_start_test(job_ptr));
+}
+
+/* And that it is one that the auction models, within its limits. */
 static bool _may_start(const auc_snapshot_t *s, job_record_t *job_ptr,
 		       auc_request_t *request)
 {
 	auc_verdicts_t verdicts = { 0 };	/* jobs start in between */
 	uint32_t limit;
 
-	return IS_JOB_PENDING(job_ptr) && !IS_JOB_COMPLETING(job_ptr) &&
-		job_ptr->details && job_ptr->priority && job_ptr->part_ptr &&
-		!job_ptr->details->prolog_running &&
+	return _passes(job_ptr) &&
 		!auc_model(job_ptr, job_ptr->part_ptr, request) &&
-		job_independent(job_ptr) &&
-		(job_limits_check(&job_ptr, false) == WAIT_NO_REASON) &&
-		auc_within_limits(&verdicts, s, job_ptr, request, &limit) &&
-		(license_job_test(job_ptr, time(NULL), true) == SLURM_SUCCESS) &&
-		(((job_ptr->array_task_id == NO_VAL) && !job_ptr->array_recs) ||
-		 job_array_start_test(job_ptr));
+		auc_within_limits(&verdicts, s, job_ptr, request, &limit);
 }
 
 /* Whether there are as many cores at all. */
@@ -219,19 +201,6 @@ static bool _has_room(const round_t *round, const auc_request_t *request,
 	}
 	return (cores >= request->job.cores) &&
 		(count >= MAX(request->job.min_nodes, 1));
-}
-
-static bool _is_refused(const round_t *round, const job_record_t *job_ptr,
-			int64_t end, int plans)
-{
-	for (int i = 0; i < round->refused_len; i++) {
-		const refused_t *refused = &round->refused[i];
-
-		if ((refused->end <= end) && (refused->plans <= plans) &&
-		    auc_are_alike(refused->job_ptr, job_ptr))
-			return true;
-	}
-	return false;
 }
 
 /*
@@ -267,41 +236,41 @@ static bool _could_start(round_t *round, const row_t *row,
 			 job_record_t *job_ptr, const auc_request_t *request,
 			 bitstr_t **nodes)
 {
+	const auc_snapshot_t *s = round->snapshot;
 	int64_t end = (request->job.time_limit == AUCSCHED_NO_LIMIT) ?
 		INT64_MAX : (int64_t) time(NULL) + request->job.time_limit;
 
 	*nodes = NULL;
 	if ((end > _kept_from(round, row->job_id)) ||
-	    _is_refused(round, job_ptr, end, row->plans))
+	    _is_refused(job_ptr, end, row->claims))
 		return false;
-	*nodes = _unplanned(job_ptr, row->plans, end);
+	*nodes = _unclaimed(s, job_ptr, row->claims, s->in.jobs_len &&
+			    (s->rows[0].job_id != row->job_id), end);
 	if (!_has_room(round, request, *nodes))
 		return false;
 	round->asked++;
-	if (auc_could_start(round->hooks, job_ptr, *nodes))
-		return true;
-	round->refused[round->refused_len++] =
-		(refused_t) { job_ptr, end, row->plans };
-	return false;
+	return _ask(round->hooks, job_ptr, end, row->claims, *nodes);
 }
 
-static bool _start(round_t *round, job_record_t *job_ptr, const bitstr_t *nodes)
+/* RET whether it has its nodes, which are idle no more */
+static bool _select(auc_select_hooks_t *hooks, job_record_t *job_ptr,
+		    const bitstr_t *nodes, const char *what,
+		    auc_starts_t *starts, bitstr_t **idle)
 {
 	int rc;
 
 	if (!(job_ptr = auc_split(job_ptr)))
 		return false;
-	if ((rc = auc_select_among(round->hooks, job_ptr, nodes))) {
-		info("aucsched: %pJ is overdue and could start, but does not: %s",
-		     job_ptr, slurm_strerror(rc));
+	if ((rc = auc_select_among(hooks, job_ptr, nodes))) {
+		info("aucsched: %pJ %s and could start, but does not: %s",
+		     job_ptr, what, slurm_strerror(rc));
 		return false;
 	}
-	round->started++;
-	info("aucsched: Slurm's selection gave %pJ, which was overdue, %s",
-	     job_ptr, job_ptr->nodes);
-	/* They are nobody's for the cycle's next questions. */
-	auc_cores_take(job_ptr->job_resrcs, round->idle);
-	auc_will_launch(round->starts, job_ptr);
+	info("aucsched: Slurm's selection gave %pJ, which %s, %s",
+	     job_ptr, what, job_ptr->nodes);
+	auc_cores_take(job_ptr->job_resrcs, idle);
+	auc_will_launch(starts, job_ptr);
+	schedule_job_save();
 	return true;
 }
 
@@ -357,7 +326,9 @@ static bool _look_once(round_t *round, const row_t *row, auc_memo_t *memo)
 	if (_note_answer(row, memo, _could_start(round, row, job_ptr, &request,
 						 &nodes))) {
 		_hand_over(row, job_ptr, memo);
-		started = _start(round, job_ptr, nodes);
+		started = _select(round->hooks, job_ptr, nodes, "was overdue",
+				  round->starts, round->idle);
+		round->started += started;
 	}
 	FREE_NULL_BITMAP(nodes);
 	return started;
@@ -442,8 +413,6 @@ extern auc_overdue_t auc_overdue_ask(const auc_snapshot_t *s,
 		_look_at_known(round);
 		_look_at_others(round);
 	}
-	if (round->started)
-		schedule_job_save();
 	result.started = round->started;
 	result.waits = watch.could || _is_over(round);
 	auc_cores_free(round->idle);
@@ -451,10 +420,84 @@ extern auc_overdue_t auc_overdue_ask(const auc_snapshot_t *s,
 	return result;
 }
 
+/* ---- turns ---- */
+
+/* Whether Slurm does no more to start it than to select nodes, and preempts nobody. */
+static bool _is_selected(auc_snapshot_t *s, job_record_t *job_ptr,
+			 const char *why)
+{
+	static const char *const words[] = { "exclusive", "features", "gres",
+		"layout", "nodelist", "oversubscribe", "threads" };
+	uint64_t keys = 0;
+
+	for (int i = 0; i < ARRAY_SIZE(words); i++)
+		if (!xstrcmp(why, words[i]))
+			return !job_ptr->details->prefer && !job_ptr->reboot &&
+				!job_ptr->details->expanding_jobid &&
+				!auc_rights_of(s, job_ptr, &keys);
+	return false;
+}
+
+extern void auc_turns_add(auc_snapshot_t *s, const job_queue_rec_t *record,
+			  const char *why)
+{
+	if ((watch.turns_len < MOST_TURNS) &&
+	    _is_selected(s, record->job_ptr, why))
+		watch.turns[watch.turns_len++] = (turn_t) {
+			record->job_ptr->job_id, s->in.jobs_len,
+			record->part_ptr, s->claims.len };
+}
+
+extern bool auc_turns_wait(void)
+{
+	return (watch.next < watch.turns_len) &&
+		(watch.turns_us < MOST_TURNS_US);
+}
+
+/* RET whether it has started: an array has a turn for each of its tasks */
+static bool _take_turn(const auc_snapshot_t *s, const turn_t *turn,
+		       auc_select_hooks_t *hooks, auc_starts_t *starts,
+		       bitstr_t **idle)
+{
+	job_record_t *job_ptr = find_job_record(turn->job_id);
+	uint32_t minutes;
+	int64_t end;
+	bitstr_t *nodes;
+	bool started;
+
+	if (!job_ptr || !auc_has_partition(job_ptr, turn->part_ptr))
+		return false;
+	job_ptr->part_ptr = turn->part_ptr;
+	minutes = auc_minutes(job_ptr, turn->part_ptr);
+	end = (minutes == INFINITE) ? INT64_MAX :
+		(int64_t) time(NULL) + (int64_t) minutes * 60;
+	if (!_passes(job_ptr) || _is_refused(job_ptr, end, turn->claims))
+		return false;
+	nodes = _unclaimed(s, job_ptr, turn->claims, turn->row > 0, end);
+	started = _ask(hooks, job_ptr, end, turn->claims, nodes) &&
+		_select(hooks, job_ptr, nodes, "had its turn", starts, idle);
+	FREE_NULL_BITMAP(nodes);
+	if (started)
+		auc_left_started(job_ptr);
+	return started;
+}
+
+extern void auc_turns_take(const auc_snapshot_t *s, uint32_t row,
+			   auc_select_hooks_t *hooks, auc_starts_t *starts,
+			   bitstr_t **idle)
+{
+	while (auc_turns_wait() && (watch.turns[watch.next].row <= row)) {
+		int64_t begin = auc_now_us();
+
+		if (!_take_turn(s, &watch.turns[watch.next], hooks, starts,
+				idle))
+			watch.next++;
+		watch.turns_us += auc_now_us() - begin;
+	}
+}
+
 extern void auc_overdue_free(void)
 {
-	_free_plans(&watch.plans);
-	_free_plans(&watch.before);
 	xfree(watch.rows);
 	memset(&watch, 0, sizeof(watch));
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * Jobs that Slurm could start, and the auction does not: after a while they are Slurm's. The
- * agent's thread alone; under the locks, but for auc_overdue_free().
+ * Jobs that Slurm's own selection of nodes starts in a cycle: those that it could start, and the
+ * auction does not, after a while; and those that are left to Slurm, in their turn. The agent's
+ * thread alone; under the locks, but for auc_overdue_free().
  */
 #ifndef AUC_OVERDUE_H
 #define AUC_OVERDUE_H
@@ -14,7 +15,26 @@
 
 /* The queue begins; then its jobs in their order. IN waited - s */
 extern void auc_overdue_begin(int net_s);
-extern void auc_overdue_add(const job_record_t *job_ptr, uint32_t waited);
+extern void auc_overdue_add(const auc_snapshot_t *snapshot,
+			    const job_record_t *job_ptr, uint32_t waited);
+
+/*
+ * Gives a job that is left to Slurm its turn at this place of the queue, unless to start it takes
+ * more than to select nodes. IN why - static text
+ */
+extern void auc_turns_add(auc_snapshot_t *snapshot,
+			  const job_queue_rec_t *record, const char *why);
+
+/* Whether anybody has a turn still. */
+extern bool auc_turns_wait(void);
+
+/*
+ * Starts those who can be whose turn is before that of a row. auc_launch() has to follow.
+ * IN/OUT idle - cores of nodes; what they get is taken off
+ */
+extern void auc_turns_take(const auc_snapshot_t *snapshot, uint32_t row,
+			   auc_select_hooks_t *hooks, auc_starts_t *starts,
+			   bitstr_t **idle);
 
 typedef struct {
 	uint32_t started;

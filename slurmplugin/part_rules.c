@@ -170,3 +170,17 @@ extern void auc_and_most_cpus(const part_record_t *part_ptr,
 		    (cpus[n] + want * request->threads > most))
 			bit_clear(nodes, n);
 }
+
+static int _is_same(void *x, void *key)
+{
+	return x == key;
+}
+
+extern bool auc_has_partition(const job_record_t *job_ptr,
+			      const part_record_t *part_ptr)
+{
+	return (job_ptr->part_ptr == part_ptr) ||
+		(job_ptr->part_ptr_list &&
+		 list_find_first(job_ptr->part_ptr_list, _is_same,
+				 (void *) part_ptr));
+}

@@ -34,4 +34,8 @@ extern void auc_and_owners(job_record_t *job_ptr, bitstr_t *nodes);
 extern void auc_and_most_cpus(const part_record_t *part_ptr,
 			      const auc_request_t *request, bitstr_t *nodes);
 
+/* Whether the job is for that partition, which may be gone. */
+extern bool auc_has_partition(const job_record_t *job_ptr,
+			      const part_record_t *part_ptr);
+
 #endif

@@ -53,7 +53,6 @@ typedef struct {
 	bool shadow;		/* nothing is to come of it */
 	bool may_wake;		/* the record's job: see asleep.c */
 	uint32_t cycle;
-	auc_claims_t claims;
 	auc_masks_t masks;
 	auc_offers_t offers;
 	auc_verdicts_t verdicts;
@@ -144,7 +143,7 @@ static void _hold_back(auc_snapshot_t *s, job_record_t *job_ptr,
 	if (!left)
 		return;
 	auc_delegate(s, job_ptr, memo, "limits");
-	auc_claims_add(&state->claims, job_ptr);
+	auc_claims_add(&s->claims, job_ptr);
 }
 
 /* Rows that compete for what limits and licences leave. */
@@ -341,7 +340,9 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	if ((why = auc_why_delegated(s, record, memo, &request))) {
 		memo->settled = state->cycle;
 		auc_delegate(s, job_ptr, memo, why);
-		auc_claims_add(&state->claims, job_ptr);
+		if (!state->shadow)
+			auc_turns_add(s, record, why);
+		auc_claims_add(&s->claims, job_ptr);
 		return;
 	}
 	if (!(verdict = _may_run(s, state, job_ptr, &request, &limit))) {
@@ -352,7 +353,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 		_hold_back(s, job_ptr, memo, state, verdict->left, limit);
 		return;
 	}
-	if (!auc_eligible_nodes(s, record, &request, 0, &state->claims, &nodes,
+	if (!auc_eligible_nodes(s, record, &request, 0, &s->claims, &nodes,
 				&why)) {
 		if (why)
 			auc_delegate(s, job_ptr, memo, why);
@@ -377,7 +378,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	request.job.waited = auc_waited(job_ptr, s->in.now);
 	memo->settled = state->cycle;
 	auc_look_at_ways(s, record, &request, queue, memo, state->may_wake,
-			 &state->claims, &state->masks, state->limits, &ways);
+			 &s->claims, &state->masks, state->limits, &ways);
 	_narrow_rights(s, record, &ways, &request);
 	request.approximate |= ways.more;
 	request.loose |= ways.loose;
@@ -390,9 +391,11 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	 * other partition, and for a job that found no place last time, there is the one that
 	 * the backfill scheduler has planned.
 	 */
+	if (s->in.jobs_len == copies)
+		auc_claims_add(&s->first, job_ptr);
 	if (was_left || had_none || (_is_head(state, record->part_ptr) &&
 			 (s->in.jobs_len > copies)))
-		auc_claims_add(&state->claims, job_ptr);
+		auc_claims_add(&s->claims, job_ptr);
 }
 
 static void _pass_beyond(auc_snapshot_t *s, const job_queue_rec_t *record,
@@ -436,7 +439,7 @@ static void _go_through(auc_snapshot_t *s, queue_state_t *state)
 			continue;
 		}
 		s->queue++;
-		auc_overdue_add(record->job_ptr,
+		auc_overdue_add(s, record->job_ptr,
 				auc_waited(record->job_ptr, s->in.now));
 		if ((s->in.jobs_len >= state->limit) ||
 		    (auc_now_us() > end_us))
@@ -462,9 +465,10 @@ extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
 	state->licences = auc_licences_new(s, settings);
 	state->limits = auc_limit_quotas_new(settings);
 	state->ledger = auc_ledger_new();
+	auc_claims_free(&s->claims);
+	auc_claims_free(&s->first);
 	auc_overdue_begin(settings->net_s);
 	_go_through(s, state);
-	auc_claims_free(&state->claims);
 	auc_masks_free(&state->masks);
 	auc_offers_free(&state->offers);
 	auc_ledger_free(state->ledger);

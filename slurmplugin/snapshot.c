@@ -97,6 +97,8 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 
 extern void auc_snapshot_free(auc_snapshot_t *s)
 {
+	auc_claims_free(&s->claims);
+	auc_claims_free(&s->first);
 	xfree(s->nodes);
 	xfree(s->running);
 	xfree(s->segments);

@@ -11,6 +11,7 @@
 
 #include "alternative_note.h"
 #include "aucsched.h"
+#include "claims.h"
 #include "compat.h"
 #include "price.h"
 #include "select_hooks.h"
@@ -127,6 +128,8 @@ typedef struct {
 	auc_delegation_t left[AUC_LEFT_MAX];
 	int left_len;
 	bool beyond_waits;	/* jobs behind the window are not for Slurm to start */
+	auc_claims_t claims;	/* of jobs in the order of the queue */
+	auc_claims_t first;	/* of the first row's job, for those that have none */
 	time_t config;		/* slurm.conf's, when the nodes had these indices */
 } auc_snapshot_t;
 

@@ -18,6 +18,7 @@
 #include "model.h"
 #include "nodes.h"
 #include "offer.h"
+#include "overdue.h"
 #include "part_rules.h"
 #include "pin.h"
 #include "request_swap.h"
@@ -52,11 +53,6 @@ static bool _is_contended(const auc_snapshot_t *s, const auc_pin_t *pin,
 
 /* ---- is it still the same job? ---- */
 
-static int _is_same(void *x, void *key)
-{
-	return x == key;
-}
-
 static bool _same_request(const struct aucsched_job *a,
 			  const struct aucsched_job *b)
 {
@@ -79,15 +75,6 @@ static auc_way_t _way(const auc_row_t *row,
 		return (auc_way_t) { .part_ptr = row->part_ptr,
 				     .names_type = row->names_type };
 	return row->ways[decision->alternative - 1];
-}
-
-static bool _has_partition(const job_record_t *job_ptr,
-			   const part_record_t *part_ptr)
-{
-	return (job_ptr->part_ptr == part_ptr) ||
-		(job_ptr->part_ptr_list &&
-		 list_find_first(job_ptr->part_ptr_list, _is_same,
-				 (void *) part_ptr));
 }
 
 /* Whether a layout of the request is what was decided on. */
@@ -137,7 +124,7 @@ static job_record_t *_find(const auc_snapshot_t *s, uint32_t row,
 	/* The record of an array becomes an ordinary one with its last task. */
 	if (is_array && !s->rows[row].array)
 		return NULL;
-	if (!_has_partition(job_ptr, way.part_ptr))
+	if (!auc_has_partition(job_ptr, way.part_ptr))
 		return NULL;
 	/* As Slurm's main loop does for each that it tries. */
 	job_ptr->part_ptr = (part_record_t *) way.part_ptr;
@@ -151,32 +138,6 @@ static job_record_t *_find(const auc_snapshot_t *s, uint32_t row,
 	if (((job_ptr->array_task_id != NO_VAL) || job_ptr->array_recs) &&
 	    !job_array_start_test(job_ptr))
 		return NULL;
-	return job_ptr;
-}
-
-/*
- * Makes one task of an array a job of its own, as build_job_queue() does, so that nothing
- * that is set for the start gets into the record of the others.
- */
-extern job_record_t *auc_split(job_record_t *job_ptr)
-{
-	job_record_t *rest;
-	int task;
-
-	if (!job_ptr->array_recs || !job_ptr->array_recs->task_id_bitmap ||
-	    (job_ptr->array_task_id != NO_VAL))
-		return job_ptr;
-	if ((task = bit_ffs(job_ptr->array_recs->task_id_bitmap)) < 0)
-		return NULL;
-	job_ptr->array_task_id = task;
-	if (job_ptr->array_recs->task_cnt <= 1)
-		return auc_array_post_sched(job_ptr);
-	if (!(rest = auc_array_split(job_ptr))) {
-		job_ptr->array_task_id = NO_VAL;
-		return NULL;
-	}
-	auc_set_pending(rest);
-	rest->start_time = 0;
 	return job_ptr;
 }
 
@@ -570,10 +531,14 @@ extern void auc_start(const auc_snapshot_t *s,
 		    (out->decisions[row].why != AUCSCHED_STARTS) ||
 		    out->decisions[row].victims || s->rows[row].put_off)
 			continue;
+		if (turn >= s->in.jobs_len)
+			auc_turns_take(s, row, hooks, starts, idle);
 		(void) auc_start_row(s, out, row, idle, hooks, starts);
 		if (auc_now_us() > end)
 			break;
 	}
+	if (auc_all_tried(s, starts))
+		auc_turns_take(s, s->in.jobs_len, hooks, starts, idle);
 	auc_cores_free(idle);
 	FREE_NULL_BITMAP(nodes);
 	if (starts->started > before)

@@ -47,10 +47,4 @@ extern job_record_t *auc_start_ask(const auc_snapshot_t *snapshot,
 				   bitstr_t **room, auc_select_hooks_t *hooks,
 				   auc_starts_t *starts);
 
-/*
- * Makes the next task of an array's record a job of its own; any other job is that already.
- * RET that job, or NULL
- */
-extern job_record_t *auc_split(job_record_t *job_ptr);
-
 #endif

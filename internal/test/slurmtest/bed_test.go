@@ -210,12 +210,14 @@ func together(t *testing.T, c *Cluster, f func()) {
 
 // cancelAll clears the queue between tests that share a cluster. It cancels again what comes
 // back: Slurm holds a job whose launch failed although it had been cancelled by then.
-func cancelAll(t *testing.T, c *Cluster) {
+func cancelAll(t *testing.T, c *Cluster, users ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	for {
-		require.NoError(t, c.Scancel(ctx, "--user=root"))
+		for _, user := range append(users, "root") {
+			require.NoError(t, c.Scancel(ctx, "--user="+user))
+		}
 		err := c.WaitEmpty(ctx, 5*time.Second)
 		if err == nil {
 			return
