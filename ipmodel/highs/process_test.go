@@ -88,7 +88,7 @@ func TestFault(t *testing.T) {
 		require.NoError(t, s.Fault(), "it is the last solve's")
 		began := time.Now()
 		s.Wait()
-		require.Less(t, time.Since(began), 5*time.Second)
+		require.Less(t, time.Since(began), 20*time.Second, "its child sleeps for 30")
 	}
 }
 

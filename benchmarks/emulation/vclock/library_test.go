@@ -71,7 +71,7 @@ func requireFailed(t *testing.T, failing int, number syscall.Errno, w waited) {
 }
 
 // late is what a loaded machine may add to a wait, in real time.
-const late = 2 * time.Second
+const late = 10 * time.Second
 
 func TestLibrary(t *testing.T) {
 	race.Slow(t)
@@ -270,7 +270,7 @@ func (p *probe) testConditions(t *testing.T) {
 		var real time.Duration
 		_, err := fmt.Sscan(out, &real)
 		require.NoError(t, err)
-		require.Less(t, real, 5*time.Second)
+		require.Less(t, real, 3*late)
 	})
 	t.Run("between two parts of a wait", func(t *testing.T) {
 		_, path := clockAt(t, 1, 1000) // a wait of 5 s has parts of 5 ms

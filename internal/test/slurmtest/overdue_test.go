@@ -64,11 +64,11 @@ func TestNetByTime(t *testing.T) {
 			}
 			array := submit(t, c, "sleep 30", "-n1", "--time=1", "--array=0-9%6")
 			held := submit(t, c, "true", "-n1", "--time=1", "--hold")
-			for _, j := range running(t, c, 20*time.Second, ids...) {
-				require.LessOrEqual(t, waited(t, j), 12*time.Second, "job %d", j.ID)
+			for _, j := range running(t, c, patience, ids...) {
+				require.LessOrEqual(t, waited(t, j), patience, "job %d", j.ID)
 			}
 			limited := submit(t, c, "true", "-n1", "--time=1", "-L", "lic:4") // one is taken
-			require.NoError(t, c.poll(t.Context(), 10*time.Second, "as many tasks of the array as may run", func() (bool, error) {
+			require.NoError(t, c.poll(t.Context(), patience, "as many tasks of the array as may run", func() (bool, error) {
 				jobs, err := c.Jobs(t.Context())
 				n := 0
 				for _, j := range jobs {
@@ -92,7 +92,7 @@ func TestNetByTime(t *testing.T) {
 				require.Empty(t, routes[id].Left)
 			}
 			var s Status
-			require.NoError(t, c.poll(t.Context(), 10*time.Second, "the status to have them all", func() (bool, error) {
+			require.NoError(t, c.poll(t.Context(), patience, "the status to have them all", func() (bool, error) {
 				var err error
 				s, err = c.Status()
 				return s.Overdue >= int64(len(ids)), err

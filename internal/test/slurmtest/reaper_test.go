@@ -96,11 +96,11 @@ func TestNothingIsLeft(t *testing.T) {
 			require.NoError(t, cmd.Start())
 			line, _ := bufio.NewReader(stdout).ReadString('\n')
 			require.Equal(t, "up\n", line)
-			require.Eventually(t, func() bool { return len(processesOf(dir)) >= daemons }, 10*time.Second, 50*time.Millisecond,
+			require.Eventually(t, func() bool { return len(processesOf(dir)) >= daemons }, patience, 50*time.Millisecond,
 				"%d are wanted: %v", daemons, processesOf(dir))
 			c.end(cmd.Process, bufio.NewWriter(stdin))
 			require.Error(t, cmd.Wait())
-			require.Eventually(t, func() bool { return len(processesOf(dir)) == 0 }, 10*time.Second, 50*time.Millisecond,
+			require.Eventually(t, func() bool { return len(processesOf(dir)) == 0 }, patience, 50*time.Millisecond,
 				"left: %v", processesOf(dir))
 		})
 	}
@@ -274,7 +274,7 @@ func TestFailure(t *testing.T) {
 		pids := childrenOf(os.Getpid(), name)
 		require.NotEmpty(t, pids)
 		require.NoError(t, syscall.Kill(pids[0], syscall.SIGKILL))
-		require.Eventually(t, func() bool { return c.Failure() != nil }, 5*time.Second, 10*time.Millisecond)
+		require.Eventually(t, func() bool { return c.Failure() != nil }, patience, 10*time.Millisecond)
 		require.EqualError(t, c.Failure(), name+" ended: signal: killed")
 		require.NoError(t, c.Stop())
 	}

@@ -394,7 +394,7 @@ func testWaits(t *testing.T, c *Cluster, waits []wait) {
 			require.NoError(t, err)
 			require.NoError(t, err2, "%s: %s", x.Kind, printed(t, x))
 			t.Logf("%v\n%s", took.Round(time.Millisecond), printed(t, x))
-			require.Less(t, took, 5*time.Second, "a second, and this machine is busy")
+			require.Less(t, took, 15*time.Second, "a second, and this machine is busy")
 			w.mend(b, x)
 			_, err = c.WaitFor(t.Context(), id, 30*time.Second, "RUNNING", "COMPLETED")
 			require.NoError(t, err)
