@@ -23,11 +23,7 @@ import (
 const resultsDir = "../../results/"
 
 // older are the pages of an older solver, with the reason: none of their rows is drawn.
-var older = map[string]string{
-	"backfill":   "being measured",
-	"gpu-traces": "being measured",
-	"worth":      "25 workloads of 50 runs each take hours, and a row minutes",
-}
+var older = map[string]string{"worth": "25 workloads of 50 runs each take hours, and a row minutes"}
 
 // TestDrawnRow measures a row of a measured page again, by the command that the page names, and
 // compares the figures: a page whose programs have changed since is stale. Which row is drawn anew
