@@ -178,7 +178,7 @@ emulation: bin/aucsched slurm-plugins
 
 ## emulate-quick: 60 jobs on a real Slurm under a clock 60 times as fast, by backfill and by the auction (as root)
 emulate-quick: emulation
-	out=$$(mktemp -d) && bin/aucsched emulate --scheduler backfill,auction2 --throughput --cluster 128x8x2 --workload gen:V.1 --first 60 \
+	out=$$(mktemp -d) && bin/aucsched emulate --scheduler backfill,auction2 --preset packed --cluster 128x8x2 --workload gen:V.1 --first 60 \
 		--rate 60 -j 2 --out "$$out"; code=$$?; rm -rf "$$out"; exit $$code
 
 ## emulate: the papers' experiments on a real Slurm and in the simulator, into benchmarks/results/emulation.md; takes hours, and goes on where it was interrupted (what benchmarks/results/emulation.csv has is not run: remove it to measure anew)

@@ -26,9 +26,8 @@ func TestDeadlines(t *testing.T) {
 	stop, err := Load()
 	require.NoError(t, err)
 	defer stop()
-	planned, err := core.AuctionPreset("default")
-	require.NoError(t, err)
-	for _, o := range []core.AuctionOptions{core.DefaultAuctionOptions(), planned} {
+	planned := core.Preset("default")
+	for _, o := range []core.AuctionOptions{core.Preset("none"), planned} {
 		f, err := Deadlines(t.Context(), o, 128, 50, 20, 20*time.Millisecond)
 		require.NoError(t, err)
 		require.Positive(t, f.Started)
@@ -40,8 +39,7 @@ func TestDeadlines(t *testing.T) {
 // On a large machine not even the first plan of 500 jobs is made in time; jobs start nevertheless.
 func TestPlanLeavesTime(t *testing.T) {
 	race.Slow(t)
-	o, err := core.AuctionPreset("short")
-	require.NoError(t, err)
+	o := core.Preset("short")
 	f, err := Deadlines(t.Context(), o, 10_000, 500, 4, 250*time.Millisecond)
 	require.NoError(t, err)
 	require.Greater(t, f.Started, 10.0)

@@ -55,7 +55,7 @@ func BenchmarkHoles(b *testing.B) {
 	}{{"mixed", &mixed.Snapshot}, {"single", single}} {
 		for _, on := range []bool{false, true} {
 			b.Run(fmt.Sprintf("%s/on=%t", w.name, on), func(b *testing.B) {
-				o := core.DefaultAuctionOptions()
+				o := core.Preset("none")
 				o.KeepHoles = on
 				a, err := core.NewAuction(o, nil)
 				require.NoError(b, err)

@@ -52,7 +52,7 @@ func (s Stage) Times(n int) (time.Duration, error) {
 
 // bidOptions are the recommended ones.
 func bidOptions() market.Options {
-	o := core.DefaultAuctionOptions()
+	o := core.Preset("none")
 	return market.Options{MaxBidsPerJob: o.MaxBidsPerJob, Drafts: o.Drafts, ContiguousOnly: o.ContiguousOnly}
 }
 
@@ -169,7 +169,7 @@ func checkModel(w *Window, book *market.Book, m *ipmodel.Model) error {
 // as wide as the queue. The solver ends after its share of work, not by the clock, so
 // every run decides alike.
 func Cycle(w *Window) (Stage, error) {
-	o := core.DefaultAuctionOptions()
+	o := core.Preset("none")
 	o.Window = len(w.Variants)
 	auction, err := core.NewAuction(o, nil)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -33,12 +34,12 @@ func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
 			bids.Request{Cores: 16 + 8*i, MinNodes: 2 + i, MaxNodes: 2 + i, MinGPUs: 1, MaxGPUs: 2})
 	}
 	s.Pending = queue(600, append([]bids.Request{{Cores: 2000}}, reqs...)...)
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Work = 300_000
 	allocatesNothing(t, o, s)
 	o.Determiner = layouts
 	allocatesNothing(t, o, s)
-	o = DefaultAuctionOptions()
+	o = Preset("none")
 	o.Work, o.KeepHoles = 300_000, true
 	for i, job := range s.Pending[60:] { // some of one node
 		if i%2 == 0 {
@@ -47,16 +48,15 @@ func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
 	}
 	s.Recent = []Asked{{GPUs: 1, Cores: 2, Nodes: 10}, {GPUs: 2, Cores: 8, Nodes: 3.5}}
 	allocatesNothing(t, o, s)
-	o = ThroughputAuctionOptions()
+	o = Preset("packed")
 	o.Work = 300_000
 	allocatesNothing(t, o, s)
-	for _, name := range Presets() {
-		o, err = AuctionPreset(name)
-		require.NoError(t, err)
+	for _, name := range settings.Planned() {
+		o = Preset(name)
 		o.Work, o.Reservations = 300_000, 4 // or nothing starts
 		allocatesNothing(t, o, s)
 	}
-	o = DefaultAuctionOptions()
+	o = Preset("none")
 	o.Work = 300_000
 	for i, job := range s.Pending {
 		job.Prefer = maskOf(300, 5+i%7*30, 6+i%7*30)
@@ -118,7 +118,7 @@ func TestCycleWithSharesAllocatesNothing(t *testing.T) {
 		reqs = append(reqs, r)
 	}
 	s.Pending = queue(600, append([]bids.Request{{Cores: 600}}, reqs...)...)
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Work = 300_000
 	allocatesNothing(t, o, s)
 	o.Reservations, o.KeepHoles = 3, true

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
@@ -291,15 +292,13 @@ func (w *anyWindow) spoil(r *bids.Request) {
 func anySettings(t require.TestingT, rng *rand.Rand) (o AuctionOptions, deadline time.Duration) {
 	switch k := rng.IntN(6); k {
 	case 0:
-		o = DefaultAuctionOptions()
+		o = Preset("none")
 	case 1:
-		o = ThroughputAuctionOptions()
+		o = Preset("packed")
 	case 2:
-		o = PaperAuctionOptions()
+		o = Preset("paper")
 	default:
-		var err error
-		o, err = AuctionPreset(Presets()[k-3])
-		require.NoError(t, err)
+		o = Preset(settings.Planned()[k-3])
 	}
 	o.Work = oneOf[int64](rng, 5_000, 20_000, 50_000)
 	sometimes := func() bool { return rng.IntN(4) == 0 }

@@ -45,6 +45,7 @@ func NewAuction(o AuctionOptions, solver ipmodel.Solver) (*Auction, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
+	o.Drafts = min(o.Drafts, o.MaxBidsPerJob)
 	if solver == nil {
 		solver = native.New()
 	}

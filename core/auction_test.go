@@ -66,14 +66,14 @@ func TestCollectiveAllocationOfTableI(t *testing.T) {
 				bids.Request{Cores: c.cores3, MinNodes: h, MaxNodes: h, MinGPUs: c.gpus},
 			)}
 			for _, k := range []int{0, 1, 3} {
-				o := DefaultAuctionOptions()
+				o := Preset("none")
 				o.Reservations = k
 				p := decide(t, o, s)
 				require.Equal(t, 3, started(p), "reservations %d", k)
 				require.Equal(t, "optimal", p.Stats.Status)
 			}
 			// The papers' own bids can't do it: "as few nodes as possible".
-			require.Less(t, started(decide(t, PaperAuctionOptions(), s)), 3)
+			require.Less(t, started(decide(t, Preset("paper"), s)), 3)
 		})
 	}
 }
@@ -94,7 +94,7 @@ func TestFigure3(t *testing.T) {
 			bids.Request{MinNodes: 128, MaxNodes: 128, TasksPerNode: 1},
 		),
 	}
-	p := decide(t, DefaultAuctionOptions(), s)
+	p := decide(t, Preset("none"), s)
 	require.Equal(t, 4, started(p))
 	require.Equal(t, []nodeset.Segment{{First: 0, Last: 63, Cores: 5}, {First: 80, Last: 143, Cores: 3}}, p.Decisions[0].Segs)
 	require.Equal(t, []nodeset.Segment{{First: 0, Last: 63, Cores: 2, GPUs: 1}}, p.Decisions[1].Segs)
@@ -112,7 +112,7 @@ func TestContiguousOnly(t *testing.T) {
 		require.NoError(t, nodes.Allocate(busy))
 		s := &Snapshot{Nodes: nodes, Running: []Running{{ID: "R", End: 50, Segs: busy}},
 			Pending: queue(60, bids.Request{Cores: 9}, bids.Request{Cores: 1})}
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Reservations = k
 		require.True(t, decide(t, o, s).Decisions[0].Start, "it fits on two blocks")
 		o.ContiguousOnly = true
@@ -131,7 +131,7 @@ func TestReasons(t *testing.T) {
 	require.NoError(t, nodes.SetFree(0, nodeset.Capacity{}))
 	s := &Snapshot{Nodes: nodes, Pending: queue(60,
 		bids.Request{Cores: 9}, bids.Request{Cores: 13}, bids.Request{Cores: 8}, bids.Request{Cores: 8}, bids.Request{Cores: 2})}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Reservations = 0
 	p := decide(t, o, s)
 	require.Equal(t, reasonNoNodes, p.Decisions[0].Reason, "nothing ahead of it is to blame")
@@ -155,7 +155,7 @@ func TestJobsBehindTheWindow(t *testing.T) {
 	s := &Snapshot{Nodes: nodes, Running: []Running{{ID: "R", End: 50, Segs: busy}}, Pending: queue(40,
 		bids.Request{Cores: 16}, bids.Request{Cores: 2}, bids.Request{Cores: 3}, bids.Request{Cores: 1}, bids.Request{Cores: 17})}
 	s.Pending[1].TimeLimit = 60 // runs into the reservation
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Window, o.Estimates = 1, true
 	p := decide(t, o, s)
 	require.EqualValues(t, 50, p.Decisions[0].Expected)
@@ -174,7 +174,7 @@ func TestRunningJobsThatHoldNothing(t *testing.T) {
 	require.NoError(t, err)
 	s := &Snapshot{Nodes: nodes, Pending: queue(60, bids.Request{Cores: 3}),
 		Running: []Running{{ID: "R7", End: 50, Segs: []nodeset.Segment{{First: 0, Last: 0, Cores: 1}}}}}
-	a, err := NewAuction(DefaultAuctionOptions(), nil)
+	a, err := NewAuction(Preset("none"), nil)
 	require.NoError(t, err)
 	var p Plan
 	require.ErrorContains(t, a.Decide(context.Background(), s, Limits{}, &p), "running job R7: node 0 would have 5 of 4 cores")

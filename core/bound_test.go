@@ -14,8 +14,8 @@ func TestGlobalBoundHoldsForMoreBids(t *testing.T) {
 	lower := 0 // where it says more than that all jobs start
 	checkUntil(t, func() bool { return lower > 0 }, func(t *rapid.T) {
 		s := drawSnapshot(t)
-		few := decide(t, AuctionOptions{Window: 200, MaxBidsPerJob: 1, Work: 100_000}, s)
-		many := decide(t, AuctionOptions{Window: 200, MaxBidsPerJob: 60, Drafts: 20, Work: 600_000}, s)
+		few := decide(t, withBids(1, 0, 100_000), s)
+		many := decide(t, withBids(60, 20, 600_000), s)
 		require.LessOrEqual(t, few.Objective, few.Stats.GlobalBound)
 		if few.Stats.Bids == 0 {
 			return
@@ -29,4 +29,11 @@ func TestGlobalBoundHoldsForMoreBids(t *testing.T) {
 			lower++
 		}
 	})
+}
+
+// withBids are the papers' options with so many bids.
+func withBids(bids, drafts int, work int64) AuctionOptions {
+	o := Preset("paper")
+	o.MaxBidsPerJob, o.Drafts, o.Work = bids, drafts, work
+	return o
 }

@@ -22,7 +22,7 @@ import (
 // auctionBy is an auction with default settings, by a clock.
 func auctionBy(t testing.TB, clock func() time.Time) *core.Auction {
 	t.Helper()
-	o := core.DefaultAuctionOptions()
+	o := core.Preset("none")
 	o.Clock = clock
 	a, err := core.NewAuction(o, nil)
 	require.NoError(t, err)
@@ -118,7 +118,7 @@ func TestTheCheckAllocatesNothing(t *testing.T) {
 	for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(5000) {
 		s.Pending = append(s.Pending, &core.Job{ID: fmt.Sprint(i), Request: bids.Request{Cores: 9}, Priority: 1, TimeLimit: 1})
 	}
-	o := core.DefaultAuctionOptions()
+	o := core.Preset("none")
 	o.Window = 1 << 20 // all can never run
 	a, err := core.NewAuction(o, nil)
 	require.NoError(t, err)
@@ -147,7 +147,7 @@ func TestAStreamWithoutTimeLimitsDoesNotStarveTheHead(t *testing.T) {
 // node that come each second and run for 10 seconds.
 func headStarts(t *testing.T, limit int64) (int64, error) {
 	t.Helper()
-	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	a, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	nodes := uniform(t, 4, 8)
 	var running []core.Running

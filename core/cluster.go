@@ -39,9 +39,9 @@ type Cluster struct {
 }
 
 // ClusterOptions are the settings of a Cluster. The zero value is that of an Auction with
-// DefaultAuctionOptions, and cycles that end by themselves.
+// the preset none, and cycles that end by themselves.
 type ClusterOptions struct {
-	// Policy decides; nil means an Auction with DefaultAuctionOptions and Clock. It must not be
+	// Policy decides; nil means an Auction without a preset and with Clock. It must not be
 	// used elsewhere, and has to go by the same clock.
 	Policy Policy
 	// Clock tells the time; nil means time.Now.
@@ -128,7 +128,7 @@ func NewCluster(o ClusterOptions) (*Cluster, error) {
 		o.Clock = time.Now
 	}
 	if o.Policy == nil {
-		auctionOptions := DefaultAuctionOptions()
+		auctionOptions := Preset("none")
 		auctionOptions.Clock = o.Clock
 		auction, err := NewAuction(auctionOptions, nil)
 		if err != nil {

@@ -93,7 +93,7 @@ func ExampleCluster_SetResources() {
 func ExamplePlan_Apply() {
 	table, _ := nodeset.NewUniform(4, nodeset.Capacity{Cores: 8})
 	queue := []*core.Job{{ID: "J1", Priority: 1, TimeLimit: 60, Request: bids.Request{Cores: 16}}}
-	policy, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	policy, err := core.NewAuction(core.Preset("none"), nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -170,7 +170,7 @@ func TestClusterDropsShares(t *testing.T) {
 		"it is drained": {func(c *core.Cluster) error { return c.SetNode("n1", two, false) }, "node n1: state: down"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			auction, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+			auction, err := core.NewAuction(core.Preset("none"), nil)
 			require.NoError(t, err)
 			policy := &meddler{auction, func() {}}
 			c, err := core.NewCluster(core.ClusterOptions{Policy: policy})
@@ -360,7 +360,7 @@ func TestClusterSharesAreTheTwins(t *testing.T) {
 		var c *core.Cluster
 		var policy *meddler
 		fresh := func() {
-			o := core.DefaultAuctionOptions()
+			o := core.Preset("none")
 			o.Work, o.KeepHoles, o.Reservations = 20_000, rng.IntN(3) == 0, rng.IntN(4)
 			auction, err := core.NewAuction(o, nil)
 			require.NoError(t, err)

@@ -84,7 +84,7 @@ func TestClusterWritesWhoMayBePreempted(t *testing.T) {
 	w, err := window.Read(&text, "w.json")
 	require.NoError(t, err)
 	require.EqualValues(t, 1<<3, w.Snapshot.Pending[0].Preempts)
-	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	a, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	var p core.Plan
 	require.NoError(t, a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p))

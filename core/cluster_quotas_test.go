@@ -102,7 +102,7 @@ func TestClusterQuotaErrors(t *testing.T) {
 
 // A quota that runs out while a cycle decides holds.
 func TestClusterDropsOverQuotas(t *testing.T) {
-	auction, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	auction, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	policy := &meddler{auction, func() {}}
 	c, err := core.NewCluster(core.ClusterOptions{Policy: policy})

@@ -250,7 +250,7 @@ func TestClusterDropsWhatNoLongerHolds(t *testing.T) {
 		}, "node n2: cores: 7: 8 would", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			auction, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+			auction, err := core.NewAuction(core.Preset("none"), nil)
 			require.NoError(t, err)
 			policy := &meddler{auction, func() {}}
 			c, err := core.NewCluster(core.ClusterOptions{Policy: policy})

@@ -45,7 +45,7 @@ func TestJobsWithoutCoresStartOnFullNodes(t *testing.T) {
 		{ID: "more", Priority: 6, TimeLimit: 100, Request: bids.Request{Uses: nodeset.Uses{{PerNode: 5}}}},
 		{ID: "nothing", Priority: 5, TimeLimit: 100, Request: bids.Request{MaxGPUs: 1, Uses: nodeset.Uses{{PerCore: 1, PerGPU: 1}}}},
 	}}
-	say := says(t, DefaultAuctionOptions(), s)
+	say := says(t, Preset("none"), s)
 	require.Equal(t, []nodeset.Segment{{First: 0, Last: 1, GPUs: 1}}, say["gpus"].Segs)
 	require.Equal(t, []nodeset.Segment{{First: 2, Last: 2, Cores: 4}}, say["cores"].Segs)
 	require.Equal(t, []nodeset.Segment{{First: 0, Last: 2}}, say["disk"].Segs)
@@ -55,7 +55,7 @@ func TestJobsWithoutCoresStartOnFullNodes(t *testing.T) {
 
 	require.NoError(t, table.Allocate([]nodeset.Segment{{First: 2, Last: 2, Cores: 4}}))
 	s.Pending[1].Cores, s.Pending[1].TasksPerNode = 1, 0 // which is behind the window, as "disk" is
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Window, o.Reservations = 1, 0
 	say = says(t, o, s)
 	require.True(t, say["gpus"].Start, "no core is free")
@@ -72,7 +72,7 @@ func TestJobsWithoutCoresAreWorthSomething(t *testing.T) {
 	s := &Snapshot{Nodes: table, Pending: []*Job{
 		{ID: "a", Priority: 50, TimeLimit: 9, Prefer: maskOf(3, 2), Request: bids.Request{MinGPUs: 1}}}}
 	for _, objective := range []Objective{ByPriority, BySize} {
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Objective = objective
 		p := decide(t, o, s)
 		require.Equal(t, []nodeset.Segment{{First: 2, Last: 2, GPUs: 1}}, p.Decisions[0].Segs)
@@ -100,7 +100,7 @@ func TestJobsWithoutCoresWaitForTheirGPUs(t *testing.T) {
 		gpus("both", 2, 2, 9, 100), gpus("long", 1, 1, 8, 60), gpus("short", 1, 1, 7, 50),
 		{ID: "cores", Priority: 6, TimeLimit: 200, Request: bids.Request{Cores: 8}},
 	}}
-	say := says(t, DefaultAuctionOptions(), s)
+	say := says(t, Preset("none"), s)
 	require.True(t, say["both"].Kept)
 	require.EqualValues(t, 50, say["both"].Expected)
 	require.False(t, say["long"].Start, "its GPU is needed from 50 on")
@@ -145,7 +145,7 @@ func TestJobsWithoutCoresAreExplained(t *testing.T) {
 	require.NoError(t, table.SetFreeOf(0, 2, 3))
 	ask := func(r bids.Request) *Explanation {
 		s := &Snapshot{Nodes: table, Pending: []*Job{{ID: "a", Priority: 1, TimeLimit: 9, Request: r}}}
-		a, err := NewAuction(DefaultAuctionOptions(), nil)
+		a, err := NewAuction(Preset("none"), nil)
 		require.NoError(t, err)
 		e, err := NewExplainer(context.Background(), a, s, Limits{Seed: 1})
 		require.NoError(t, err)
@@ -193,7 +193,7 @@ func TestJobsWithoutCoresBruteForce(t *testing.T) {
 		// preferences are worth less than the least priority (equation 10)
 		s.Pending[0].Priority = 10
 		SortQueue(s.Pending)
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Reservations = 0
 		a, err := NewAuction(o, nil)
 		require.NoError(t, err)
@@ -274,7 +274,7 @@ func TestJobsWithoutCoresAllocateNothing(t *testing.T) {
 			job.Uses = nil
 		}
 	}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Clock = func() time.Time { return time.Time{} }
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
@@ -300,11 +300,11 @@ func TestPartsWithoutCores(t *testing.T) {
 	n.reset(s)
 	n.read(job)
 	require.Zero(t, n.specs[0].LeastCores())
-	d := decide(t, DefaultAuctionOptions(), s).Decisions[0]
+	d := decide(t, Preset("none"), s).Decisions[0]
 	require.Equal(t, []nodeset.Segment{{First: 0, Last: 1, GPUs: 1}, {First: 0, Last: 1, Part: 1}}, d.Segs)
 	job.Components[0].Apart = true
-	require.Equal(t, Never, decide(t, DefaultAuctionOptions(), s).Decisions[0].Why)
+	require.Equal(t, Never, decide(t, Preset("none"), s).Decisions[0].Why)
 	job.AllWithin = 0
-	d = decide(t, DefaultAuctionOptions(), s).Decisions[0]
+	d = decide(t, Preset("none"), s).Decisions[0]
 	require.Equal(t, []nodeset.Segment{{First: 0, Last: 1, GPUs: 1}, {First: 2, Last: 3, Part: 1}}, d.Segs)
 }

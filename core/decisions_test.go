@@ -140,7 +140,7 @@ func caseRows(t *testing.T) (rows []decisionsRow) {
 // memory and licences, it had a tree of switches at first, and later a partition whose jobs preempt
 // the others. auc_record had recorded them, and each has been made a window, a line each.
 func recordedRows() (rows []decisionsRow) {
-	for _, setting := range settings {
+	for _, setting := range decidedPresets {
 		rows = append(rows, decisionsRow{"recorded/" + setting, func(t *testing.T, to *decisions) {
 			file, err := os.Open("testdata/recorded.json.gz")
 			require.NoError(t, err)
@@ -266,24 +266,17 @@ func offerAlternatives(_ *sim.Config, jobs []workload.Job) {
 	}
 }
 
-// settings are "none", which is no preset, and the presets.
-var settings = []string{"none", "default", "short", "throughput"}
+var decidedPresets = []string{"none", "default", "short", "throughput"}
 
 func policyWith(t *testing.T, setting string) core.Policy {
-	o := core.DefaultAuctionOptions()
-	if setting != "none" {
-		var err error
-		o, err = core.AuctionPreset(setting)
-		require.NoError(t, err)
-	}
-	p, err := core.NewAuction(o, nil)
+	p, err := core.NewAuction(core.Preset(setting), nil)
 	require.NoError(t, err)
 	return p
 }
 
 func simulatedRows() (rows []decisionsRow) {
 	for _, load := range simulatedLoads {
-		for _, setting := range settings {
+		for _, setting := range decidedPresets {
 			for seed := uint64(1); seed <= 2; seed++ {
 				rows = append(rows, decisionsRow{fmt.Sprintf("%s/%s/%d", load.name, setting, seed), func(t *testing.T, to *decisions) {
 					to.Policy = policyWith(t, setting)

@@ -31,7 +31,7 @@ func TestDemandFades(t *testing.T) {
 // What is usual is what has started, by the request that was met: neither a job that no machine has
 // room for, nor one whose alternative starts, makes later cycles dear.
 func TestClusterRemembersWhatStarted(t *testing.T) {
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.KeepHoles = true
 	p, err := NewAuction(o, nil)
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ func ExampleAuction() {
 		{ID: "too large", Priority: 5, TimeLimit: 600, Request: bids.Request{Cores: 81}},
 		{ID: "next", Priority: 1, TimeLimit: 600, Request: bids.Request{Cores: 8}},
 	}}
-	auction, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	auction, err := core.NewAuction(core.Preset("none"), nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -59,7 +59,7 @@ func ExampleExplainer() {
 		{ID: "wide", Priority: 2, TimeLimit: 600, Request: bids.Request{MinNodes: 4, MaxNodes: 4, TasksPerNode: 8, MinGPUs: 2}},
 	}}
 	ctx := context.Background()
-	auction, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	auction, err := core.NewAuction(core.Preset("none"), nil)
 	if err != nil {
 		fmt.Println(err)
 		return

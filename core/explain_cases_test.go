@@ -27,7 +27,7 @@ func halfTaken(t require.TestingT, jobs ...*Job) *Snapshot {
 func TestExplainBounds(t *testing.T) {
 	s := halfTaken(t, queue(600, bids.Request{MinNodes: 8, TasksPerNode: 4}, bids.Request{Cores: 2})...)
 	auction := func() *Auction {
-		a, err := NewAuction(DefaultAuctionOptions(), nil)
+		a, err := NewAuction(Preset("none"), nil)
 		require.NoError(t, err)
 		return a
 	}
@@ -42,7 +42,7 @@ func TestExplainBounds(t *testing.T) {
 			require.Equal(t, fmt.Sprintf("the search for changes ended after %d trials", trials), x.Cut)
 		}
 		for _, c := range x.Suggestions {
-			require.NotNil(t, startsIf(t, DefaultAuctionOptions(), s, 0, &c.Job))
+			require.NotNil(t, startsIf(t, Preset("none"), s, 0, &c.Job))
 			require.False(t, c.Smallest)
 		}
 	}
@@ -95,14 +95,14 @@ func TestSuggestionOfEachKind(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := halfTaken(t, c.pending...)
-			a, err := NewAuction(DefaultAuctionOptions(), nil)
+			a, err := NewAuction(Preset("none"), nil)
 			require.NoError(t, err)
 			x := explain(t, explainer(t, a, s), c.job, ExplainOptions{Trials: 200})
 			require.NotEmpty(t, x.Suggestions)
 			require.Equal(t, c.contents, x.Suggestions[0].Changes)
 			require.InDelta(t, c.size, x.Suggestions[0].Size, 1e-9)
 			require.True(t, x.Suggestions[0].Smallest)
-			require.NotNil(t, startsIf(t, DefaultAuctionOptions(), s, c.job, &x.Suggestions[0].Job))
+			require.NotNil(t, startsIf(t, Preset("none"), s, c.job, &x.Suggestions[0].Job))
 		})
 	}
 }
@@ -115,7 +115,7 @@ func TestSuggestionAcrossAGap(t *testing.T) {
 	require.NoError(t, nodes.Allocate(busy))
 	s := &Snapshot{Nodes: nodes, Running: []Running{{ID: "R", End: 70, Segs: busy}}, Pending: queue(60,
 		bids.Request{MinNodes: 4, MaxNodes: 4, TasksPerNode: 4, Contiguous: true})}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Estimates = true
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
@@ -151,7 +151,7 @@ func TestRivalsNameEachOther(t *testing.T) {
 	for i, p := range []int64{50, 40, 30, 20} {
 		s.Pending[i].Priority = p
 	}
-	a, err := NewAuction(DefaultAuctionOptions(), nil)
+	a, err := NewAuction(Preset("none"), nil)
 	require.NoError(t, err)
 	e := explainer(t, a, s)
 	x := explain(t, e, 2, ExplainOptions{})
@@ -168,7 +168,7 @@ func TestRivalsNameEachOther(t *testing.T) {
 	require.Contains(t, never.NeverWhy, "can never run: needs 9 nodes")
 	require.False(t, never.Foreseen)
 
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Objective, o.Window, o.Depth = BySize, 2, 0
 	a, err = NewAuction(o, nil)
 	require.NoError(t, err)
@@ -227,14 +227,14 @@ func TestTheCheaperRivals(t *testing.T) {
 			&Job{ID: "long", Priority: 10, TimeLimit: 500, Request: bids.Request{Cores: 4, MaxNodes: 1}})
 		wide := s.Pending[0]
 		SortQueue(s.Pending)
-		a, err := NewAuction(DefaultAuctionOptions(), nil)
+		a, err := NewAuction(Preset("none"), nil)
 		require.NoError(t, err)
 		x := explain(t, explainer(t, a, s), 2, ExplainOptions{})
 		require.Equal(t, c.why, x.Why)
 		require.Len(t, x.Rivals, 1)
 		require.Equal(t, c.rival == 0, s.Pending[x.Rivals[0].Job] == wide)
 	}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Objective = BySize // the second job is worth more than the first
 	s := halfTaken(t, queue(60, bids.Request{Cores: 1}, bids.Request{Cores: 4, MaxNodes: 1}, bids.Request{Cores: 4, MaxNodes: 1})...)
 	for i, p := range []int64{9, 8, 1} {
@@ -257,7 +257,7 @@ func TestRunningJobsThatEndLastAreLetOff(t *testing.T) {
 		require.NoError(t, nodes.Allocate(segs))
 		s.Running = append(s.Running, Running{End: end, Segs: segs})
 	}
-	a, err := NewAuction(DefaultAuctionOptions(), nil)
+	a, err := NewAuction(Preset("none"), nil)
 	require.NoError(t, err)
 	x := explain(t, explainer(t, a, s), 0, ExplainOptions{})
 	require.Len(t, x.Rivals, 2)
@@ -268,7 +268,7 @@ func TestRunningJobsThatEndLastAreLetOff(t *testing.T) {
 
 // Reservations of a cycle are not taken for those of a later one that made none.
 func TestExplainAfterAnotherWindow(t *testing.T) {
-	a, err := NewAuction(DefaultAuctionOptions(), nil)
+	a, err := NewAuction(Preset("none"), nil)
 	require.NoError(t, err)
 	s := halfTaken(t, queue(600, bids.Request{MinNodes: 8, TasksPerNode: 4}, bids.Request{Cores: 2})...)
 	require.Equal(t, Reserved, explain(t, explainer(t, a, s), 1, ExplainOptions{}).Why)
@@ -290,8 +290,7 @@ func TestTrialsLeaveRanges(t *testing.T) {
 	all := []nodeset.Segment{{First: 0, Last: 1, GPUs: 2}}
 	require.NoError(t, s.Nodes.Allocate(all))
 	s.Running = append(s.Running, Running{ID: "G", End: 100, Segs: all})
-	o, err := AuctionPreset("default")
-	require.NoError(t, err)
+	o := Preset("default")
 	o.Window = 1
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)

@@ -79,7 +79,7 @@ func TestExplainFurtherResources(t *testing.T) {
 			require.GreaterOrEqual(t, at, 0, "%+v", e.Suggestions)
 			require.InDelta(t, x.size, e.Suggestions[at].Size, 1e-9)
 			require.NotEmpty(t, e.Suggestions[at].Segs)
-			require.NotNil(t, startsIf(t, DefaultAuctionOptions(), s, 0, &e.Suggestions[at].Job))
+			require.NotNil(t, startsIf(t, Preset("none"), s, 0, &e.Suggestions[at].Job))
 			require.Equal(t, x.asks.Uses, s.Pending[0].Uses, "the job is as it was")
 		})
 	}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
@@ -92,7 +93,7 @@ func TestSuggestionsHold(t *testing.T) {
 				require.Empty(t, x.Suggestions)
 				continue
 			}
-			if a.opts.Goal != NoGoal && s.Pending[i].hasRange() {
+			if a.opts.Goal != settings.NoGoal && s.Pending[i].hasRange() {
 				continue // how many GPUs it waits for is not its own affair
 			}
 			last := 0.0

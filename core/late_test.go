@@ -70,7 +70,7 @@ func TestTimeRunsOut(t *testing.T) {
 		reqs = append(reqs, bids.Request{Cores: 9 + i})
 	}
 	s := &Snapshot{Nodes: nodes, Pending: queue(50, reqs...), Running: []Running{{ID: "R", End: 70, Segs: busy}}}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Window, o.Reservations = 40, 3
 	for _, ticks := range []int{1, 2, 5, 10, 30, 100, 300} {
 		p := lateCycle(t, o, s, ticks)
@@ -95,7 +95,7 @@ func TestReservationsGiveUpInTime(t *testing.T) {
 		s.Running = append(s.Running, Running{ID: "R", End: int64(100 + n), Segs: segs})
 	}
 	s.Pending = queue(50, bids.Request{Cores: 199}, bids.Request{Cores: 198}, bids.Request{Cores: 1})
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Reservations = 2
 	p := lateCycle(t, o, s, 100)
 	require.True(t, p.Stats.Late)
@@ -121,15 +121,15 @@ func TestDrainedMachineIsKeptHoweverLate(t *testing.T) {
 	for look := 1; look <= 200; look++ {
 		clock, start := jumping(look, 600*time.Millisecond)
 		for kind, p := range map[string]*Plan{
-			"ticking": lateCycle(t, DefaultAuctionOptions(), s, look),
-			"jumping": cycleBy(t, DefaultAuctionOptions(), s, clock, start.Add(time.Second)),
+			"ticking": lateCycle(t, Preset("none"), s, look),
+			"jumping": cycleBy(t, Preset("none"), s, clock, start.Add(time.Second)),
 		} {
 			for _, d := range p.Decisions {
 				require.False(t, d.Start, "job %d starts, %s clock, %d looks at it", d.Job, kind, look)
 			}
 		}
 	}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Reservations = 0
 	require.True(t, lateCycle(t, o, s, 200).Decisions[1].Start, "without a reservation there is time for it")
 }
@@ -142,7 +142,7 @@ func TestLateCycleDoesNotGoThroughWhatCanNeverRun(t *testing.T) {
 	for i := range 1000 {
 		reqs = append(reqs, bids.Request{Cores: 33 + i})
 	}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Window = 40
 	s := &Snapshot{Nodes: nodes, Pending: queue(2000, reqs...)}
 	require.Len(t, lateCycle(t, o, s, 0).Decisions, len(reqs), "with time")
@@ -177,7 +177,7 @@ func TestLateCyclesSayWhatTheyDidNotDecide(t *testing.T) {
 		func(o *AuctionOptions) { o.Reservations, o.Drafts, o.Depth = 0, 0, 0 },
 	} {
 		s := waiters(t)
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		change(&o)
 		all := lateCycle(t, o, s, 0)
 		require.Zero(t, all.Stats.TimedOut)
@@ -264,7 +264,7 @@ func TestEachCycleStartsSomething(t *testing.T) {
 				require.NoError(t, nodes.Allocate([]nodeset.Segment{{First: n, Last: n, Cores: 8}}))
 			}
 			nodes.SetUp(20, !c.down)
-			o := DefaultAuctionOptions()
+			o := Preset("none")
 			o.Reservations = c.reservations
 			s := &Snapshot{Nodes: nodes, Pending: queue(50, c.queue...)}
 			s.Pending[0].Alternatives = c.ways

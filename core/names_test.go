@@ -24,13 +24,12 @@ func TestNames(t *testing.T) {
 
 func TestOptionErrors(t *testing.T) {
 	for want, spoil := range map[string]func(o *core.AuctionOptions){
-		"window 0: must be 1 to 1048576 jobs":          func(o *core.AuctionOptions) { o.Window = 0 },
-		"drafts 16: must be 0 to 15, the bids per job": func(o *core.AuctionOptions) { o.Drafts = 16 },
-		"patience -1: must be 0 to 3153600000 seconds": func(o *core.AuctionOptions) { o.Patience = -1 },
-		"work -1: must not be negative":                func(o *core.AuctionOptions) { o.Work = -1 },
-		"is unknown":                                   func(o *core.AuctionOptions) { o.Objective = 9 },
+		"window 0: must be a number from 1 to 1048576":       func(o *core.AuctionOptions) { o.Window = 0 },
+		"patience -1: must be a number from 0 to 3153600000": func(o *core.AuctionOptions) { o.Patience = -1 },
+		"work -1: must be a number from 0 to 1000000000000":  func(o *core.AuctionOptions) { o.Work = -1 },
+		"objective 9: must be priority, size or rate":        func(o *core.AuctionOptions) { o.Objective = 9 },
 	} {
-		o := core.DefaultAuctionOptions()
+		o := core.Preset("none")
 		_, err := core.NewAuction(o, nil)
 		require.NoError(t, err)
 		spoil(&o)

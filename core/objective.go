@@ -3,11 +3,11 @@
 package core
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 
 	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/settings"
 )
 
 // Objective says what the start of a job is worth to an Auction. The queue is in
@@ -29,24 +29,7 @@ const (
 	ByRate
 )
 
-var objectiveNames = [...]string{ByPriority: "priority", BySize: "size", ByRate: "rate"}
-
-func (o Objective) String() string {
-	if int(o) < len(objectiveNames) {
-		return objectiveNames[o]
-	}
-	return fmt.Sprintf("objective %d", uint8(o))
-}
-
-// ParseObjective is the Objective of that name: priority, size or rate.
-func ParseObjective(name string) (Objective, error) {
-	for o, n := range objectiveNames {
-		if n == name {
-			return Objective(o), nil
-		}
-	}
-	return 0, fmt.Errorf("objective %q: must be priority, size or rate", name)
-}
+func (o Objective) String() string { return settings.Find("objective").Text(int64(o)) }
 
 // weightBits keeps the weights of a window in the Builder's range.
 const weightBits = 59

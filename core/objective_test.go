@@ -16,18 +16,13 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-func TestParseObjective(t *testing.T) {
-	for name, want := range map[string]Objective{"priority": ByPriority, "size": BySize, "rate": ByRate} {
-		got, err := ParseObjective(name)
-		require.NoError(t, err)
-		require.Equal(t, want, got)
-		require.Equal(t, name, got.String())
+func TestObjectives(t *testing.T) {
+	for o, name := range map[Objective]string{ByPriority: "priority", BySize: "size", ByRate: "rate", 7: "7"} {
+		require.Equal(t, name, o.String())
 	}
-	_, err := ParseObjective("odd")
-	require.EqualError(t, err, `objective "odd": must be priority, size or rate`)
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Objective = 7
-	require.EqualError(t, o.validate(), "objective 7: is unknown")
+	require.EqualError(t, o.validate(), "objective 7: must be priority, size or rate")
 }
 
 // A large job against small ones of higher priority each, in and behind the window.
@@ -35,7 +30,7 @@ func TestObjectiveDecidesBetweenSizes(t *testing.T) {
 	nodes, err := nodeset.NewUniform(2, nodeset.Capacity{Cores: 8})
 	require.NoError(t, err)
 	s := &Snapshot{Nodes: nodes, Pending: queue(60, bids.Request{Cores: 1}, bids.Request{Cores: 2}, bids.Request{Cores: 16})}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Reservations = 0
 	p := decide(t, o, s)
 	require.Equal(t, []bool{true, true, false}, []bool{p.Decisions[0].Start, p.Decisions[1].Start, p.Decisions[2].Start})
@@ -58,7 +53,7 @@ func TestReservationsAreByPriority(t *testing.T) {
 	nodes, err := nodeset.NewUniform(2, nodeset.Capacity{Cores: 8})
 	require.NoError(t, err)
 	s := &Snapshot{Nodes: nodes, Pending: queue(60, bids.Request{Cores: 1}, bids.Request{Cores: 16})}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Objective = BySize
 	p := decide(t, o, s)
 	require.True(t, p.Decisions[0].Start, "it must start, whatever the other is worth")
@@ -101,7 +96,7 @@ func TestGreatestWeights(t *testing.T) {
 		s.Pending = append(s.Pending, &Job{ID: string(rune('a' + i)), Priority: MaxPriority,
 			TimeLimit: 9, Request: bids.Request{Cores: 1<<29 - 1}})
 	}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Objective = BySize
 	for _, window := range []int{1, 2, 4} { // the others are behind it
 		o.Window = window
@@ -133,7 +128,7 @@ func TestWhyGoesWithReason(t *testing.T) {
 			reqs = append(reqs, bids.Request{Cores: rng.IntN(200) + 1, MinGPUs: rng.IntN(3) / 2})
 		}
 		s.Pending = queue(60, reqs...)
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Window, o.Reservations = rng.IntN(20)+1, rng.IntN(3)
 		for _, d := range decide(t, o, s).Decisions {
 			seen[d.Why]++
@@ -160,7 +155,7 @@ func TestRateIsShareByTime(t *testing.T) {
 	s := &Snapshot{Nodes: nodes, Pending: []*Job{
 		{ID: "a", Priority: 40, TimeLimit: 10, Request: bids.Request{Cores: 8, MinNodes: 2, MaxNodes: 2, MinGPUs: 1}},
 	}}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Objective = ByRate
 	p := decide(t, o, s)
 	require.True(t, p.Decisions[0].Start)

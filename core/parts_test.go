@@ -119,7 +119,7 @@ func TestPartsHoldTogether(t *testing.T) {
 	used := map[string]*Auction{}
 	checkUntil(t, enough, func(t *rapid.T) {
 		s := drawParts(t)
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Work = 50_000
 		o.Window = rapid.IntRange(1, 12).Draw(t, "window")
 		o.Reservations = rapid.IntRange(0, 3).Draw(t, "reservations")
@@ -216,7 +216,7 @@ func TestPartsStartTogetherOrNotAtAll(t *testing.T) {
 		{ID: "long", Priority: 2, TimeLimit: 100, Request: bids.Request{Cores: 8}},
 		{ID: "short", Priority: 1, TimeLimit: 50, Request: bids.Request{Cores: 8}},
 	}}
-	p := decideOn(t, partsAuction(t, DefaultAuctionOptions()), s)
+	p := decideOn(t, partsAuction(t, Preset("none")), s)
 	require.False(t, p.Decisions[0].Start)
 	require.True(t, p.Decisions[0].Kept)
 	require.EqualValues(t, 50, p.Decisions[0].Expected)
@@ -225,7 +225,7 @@ func TestPartsStartTogetherOrNotAtAll(t *testing.T) {
 
 	require.NoError(t, nodes.Release(busy))
 	s.Running = nil
-	p = decideOn(t, partsAuction(t, DefaultAuctionOptions()), s)
+	p = decideOn(t, partsAuction(t, Preset("none")), s)
 	require.True(t, p.Decisions[0].Start)
 	leader, _ := p.Decisions[0].Part(0)
 	require.Equal(t, []nodeset.Segment{{First: 0, Last: 0, Cores: 2, GPUs: 1}}, leader)
@@ -259,7 +259,7 @@ func TestPartsAreNearlyBruteForce(t *testing.T) {
 			}
 			s.Pending = append(s.Pending, &Job{ID: fmt.Sprint(i), Priority: 10 - int64(i), TimeLimit: 10, Request: r})
 		}
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Reservations = 0
 		p := decideOn(t, partsAuction(t, o), s)
 		worth := 0
@@ -325,7 +325,7 @@ func TestPartsAndOrder(t *testing.T) {
 			nodes, err := nodeset.New(free)
 			require.NoError(t, err)
 			s := &Snapshot{Nodes: nodes, Pending: []*Job{{ID: "a", Priority: 1, TimeLimit: 1, Request: r}}}
-			return decideOn(t, partsAuction(t, DefaultAuctionOptions()), s).Decisions[0].Start
+			return decideOn(t, partsAuction(t, Preset("none")), s).Decisions[0].Start
 		}
 		half := bids.Request{MinNodes: 1, TasksPerNode: each, Apart: true}
 		two := half
@@ -345,13 +345,13 @@ func TestPartsBelowOneSwitch(t *testing.T) {
 	r := bids.Request{MinNodes: 1, TasksPerNode: 8, AllWithin: 1, Components: []bids.Request{{MinNodes: 2, TasksPerNode: 8}}}
 	s := &Snapshot{Nodes: nodes, Topology: leaves(t, 3, 3, 3), Pending: []*Job{
 		{ID: "a", Priority: 2, TimeLimit: 10, Request: r}, {ID: "b", Priority: 1, TimeLimit: 10, Request: r}}}
-	p := decideOn(t, partsAuction(t, DefaultAuctionOptions()), s)
+	p := decideOn(t, partsAuction(t, Preset("none")), s)
 	require.True(t, p.Decisions[0].Start)
 	require.False(t, p.Decisions[1].Start)
 	for _, seg := range p.Decisions[0].Segs {
 		require.EqualValues(t, 1, s.Topology.SwitchOf(1)[seg.First])
 	}
-	e, err := NewExplainer(context.Background(), partsAuction(t, DefaultAuctionOptions()), s, Limits{})
+	e, err := NewExplainer(context.Background(), partsAuction(t, Preset("none")), s, Limits{})
 	require.NoError(t, err)
 	x, err := e.Explain(context.Background(), 1, ExplainOptions{Trials: 20})
 	require.NoError(t, err)
@@ -360,7 +360,7 @@ func TestPartsBelowOneSwitch(t *testing.T) {
 
 	s.Pending[0].Components[0].MinNodes = 3
 	s.Pending[1].Components = s.Pending[0].Components
-	e, err = NewExplainer(context.Background(), partsAuction(t, DefaultAuctionOptions()), s, Limits{})
+	e, err = NewExplainer(context.Background(), partsAuction(t, Preset("none")), s, Limits{})
 	require.NoError(t, err)
 	x, err = e.Explain(context.Background(), 0, ExplainOptions{})
 	require.NoError(t, err)
@@ -377,7 +377,7 @@ func TestExplainNamesThePart(t *testing.T) {
 	s := &Snapshot{Nodes: nodes, Running: []Running{{ID: "r", End: 50, Segs: busy}}, Pending: []*Job{
 		{ID: "group", Priority: 3, TimeLimit: 100, Request: leaderAndWorkers(3)}}}
 	explain := func() *Explanation {
-		e, err := NewExplainer(context.Background(), partsAuction(t, DefaultAuctionOptions()), s, Limits{})
+		e, err := NewExplainer(context.Background(), partsAuction(t, Preset("none")), s, Limits{})
 		require.NoError(t, err)
 		x, err := e.Explain(context.Background(), 0, ExplainOptions{Trials: 20})
 		require.NoError(t, err)
@@ -448,7 +448,7 @@ func TestPartsAllocateNothingInSteadyState(t *testing.T) {
 		reqs = append(reqs, r, bids.Request{Cores: 8 + i})
 	}
 	s.Pending = queue(600, reqs...)
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Work = 100_000
 	allocatesNothing(t, o, s)
 }
@@ -468,7 +468,7 @@ func TestPartsTakeNoShares(t *testing.T) {
 	half := bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1, Uses: nodeset.Uses{{Row: shares, PerNode: 50}}}
 	r := bids.Request{Cores: 1, Components: []bids.Request{half}}
 	s := &Snapshot{Nodes: nodes, Pending: []*Job{{ID: "a", Priority: 1, TimeLimit: 1, Request: r}}}
-	p := decideOn(t, partsAuction(t, DefaultAuctionOptions()), s)
+	p := decideOn(t, partsAuction(t, Preset("none")), s)
 	require.Equal(t, Never, p.Decisions[0].Why)
 	require.Contains(t, p.Decisions[0].Reason, "components[0].uses: a share of a GPU")
 }

@@ -22,7 +22,7 @@ func TestClocksMayBeginAnywhere(t *testing.T) {
 			require.NoError(t, nodes.Allocate(segs))
 			s.Running = append(s.Running, Running{End: now + 20 + 30*int64(i), Segs: segs})
 		}
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Estimates, o.Reservations = true, 2
 		p := decide(t, o, s)
 		for j, start := range []int64{20, 50} {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/timeline"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -40,7 +41,7 @@ type laned struct {
 }
 
 // on reports whether there is a plan.
-func (x *planning) on() bool { return x.opts.Goal != NoGoal }
+func (x *planning) on() bool { return x.opts.Goal != settings.NoGoal }
 
 // arrange returns in which order jobs of the window get places, by a plan of them: those that a
 // promise binds first, and of the others the first by AuctionOptions.Patience, in whose order the
@@ -262,3 +263,34 @@ func (x *planning) lanes(mask *nodeset.Mask, nodes int) []uint64 {
 	m.mask, m.lanes = mask, timeline.Lanes(m.lanes, nodes, mask.Has)
 	return m.lanes
 }
+
+// goal is what a settings.Goal means.
+type goal struct {
+	jobs   int // of the window that are planned
+	search timeline.Options
+	// wide is of what share of the machine, of the resource of which that is most, blocked jobs
+	// have places kept; narrower ones only once they have waited for AuctionOptions.Patience.
+	wide float64
+}
+
+var goals = [...]goal{
+	settings.NoGoal: {},
+	settings.Fair: {jobs: 60, search: timeline.Options{
+		Weights: timeline.Values{timeline.Wait: 1, timeline.Squares: 1, timeline.Area: 1, timeline.Width: 1, timeline.End: 1},
+		Caps:    timeline.Values{timeline.Area: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
+		Moves:   30, Work: planWork,
+	}},
+	settings.Short: {jobs: 500, search: timeline.Options{
+		Weights: timeline.Values{timeline.Wait: 1, timeline.Slowdown: 1},
+		Caps:    timeline.Values{timeline.Area: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
+		Work:    planWork,
+	}},
+	settings.Most: {jobs: 500, wide: 0.25, search: timeline.Options{
+		Weights: timeline.Values{timeline.Wait: 1, timeline.Squares: 0.5, timeline.Area: 1, timeline.Width: 0.5, timeline.End: 2},
+		Caps:    timeline.Values{timeline.Area: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
+		Work:    planWork,
+	}},
+}
+
+// planWork bounds a cycle's search, in words of the timeline.
+const planWork = 40_000_000

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -45,8 +46,7 @@ func hostile(rng *rand.Rand) []workload.Job {
 // submission.
 func ranUnder(t require.TestingT, preset string, promise int64, jobs []workload.Job) []sim.Record {
 	machine := slices.Repeat([]nodeset.Capacity{{Cores: 4}}, hostileNodes)
-	o, err := core.AuctionPreset(preset)
-	require.NoError(t, err)
+	o := core.Preset(preset)
 	o.Promise, o.Work = promise, 20_000
 	a, err := core.NewAuction(o, nil)
 	require.NoError(t, err)
@@ -92,7 +92,7 @@ func TestPromise(t *testing.T) {
 	race.Slow(t)
 	tried, without := map[string]int{}, map[string]int{}
 	rapid.Check(t, func(t *rapid.T) {
-		preset := rapid.SampledFrom(core.Presets()).Draw(t, "preset")
+		preset := rapid.SampledFrom(settings.Planned()).Draw(t, "preset")
 		if tried[preset] > 2000 && without[preset] > 10 {
 			return
 		}
@@ -104,7 +104,7 @@ func TestPromise(t *testing.T) {
 		late, _ = broken(ranUnder(t, preset, 0, jobs), promise)
 		without[preset] += late
 	})
-	for _, preset := range core.Presets() {
+	for _, preset := range settings.Planned() {
 		require.Greater(t, tried[preset], 100, preset)
 		require.Positive(t, without[preset], "%s: jobs that are passed over for longer where nothing is promised", preset)
 	}
@@ -119,9 +119,8 @@ func TestFairPays(t *testing.T) {
 	for seed := uint64(101); seed < 105; seed++ {
 		w, err := workload.Mix(workload.MixOptions{Variant: "V.2", Seed: seed, Nodes: machine, Runtime: 7000})
 		require.NoError(t, err)
-		for k, goal := range []core.Goal{core.NoGoal, core.Fair} {
-			o, err := core.AuctionPreset("default")
-			require.NoError(t, err)
+		for k, goal := range []settings.Goal{settings.NoGoal, settings.Fair} {
+			o := core.Preset("default")
 			o.Goal, o.Work = goal, 20_000
 			a, err := core.NewAuction(o, nil)
 			require.NoError(t, err)
@@ -146,8 +145,7 @@ func TestShortAndMostPay(t *testing.T) {
 	race.Slow(t)
 	machine := slices.Repeat([]nodeset.Capacity{{Cores: 8, GPUs: 2}}, 24)
 	preset := func(name string) core.Policy {
-		o, err := core.AuctionPreset(name)
-		require.NoError(t, err)
+		o := core.Preset(name)
 		o.Work = 20_000
 		a, err := core.NewAuction(o, nil)
 		require.NoError(t, err)
@@ -206,8 +204,7 @@ func TestMostKeepsPlacesForWideAndOld(t *testing.T) {
 		"narrow": {3, 20, false}, "narrow and old": {3, 120, true}, "wide": {4, 20, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, err := core.AuctionPreset("throughput")
-			require.NoError(t, err)
+			o := core.Preset("throughput")
 			o.Patience = patience
 			a, err := core.NewAuction(o, nil)
 			require.NoError(t, err)
@@ -245,8 +242,7 @@ func TestRangesAreChosen(t *testing.T) {
 	table, err := nodeset.New(machine)
 	require.NoError(t, err)
 	schedule := func(jobs []workload.Job, serial int) (starts map[string]int64) {
-		o, err := core.AuctionPreset("short")
-		require.NoError(t, err)
+		o := core.Preset("short")
 		o.Work, o.Serial, o.ShrinkLimits = 20_000, serial, true
 		a, err := core.NewAuction(o, nil)
 		require.NoError(t, err)
@@ -279,23 +275,17 @@ func TestRangesAreChosen(t *testing.T) {
 }
 
 func TestPresets(t *testing.T) {
-	for _, name := range core.Presets() {
-		o, err := core.AuctionPreset(name)
-		require.NoError(t, err)
-		require.NotEqual(t, core.NoGoal, o.Goal)
-		_, err = core.NewAuction(o, nil)
+	planned := settings.Planned()
+	for _, name := range append(settings.Names(), "") {
+		o := core.Preset(name)
+		require.Equal(t, slices.Contains(planned, name), o.Goal != settings.NoGoal, name)
+		_, err := core.NewAuction(o, nil)
 		require.NoError(t, err)
 	}
-	_, err := core.AuctionPreset("fastest")
-	require.ErrorContains(t, err, "fastest")
-	require.ErrorContains(t, err, "default")
-	o := core.DefaultAuctionOptions()
+	_, err := core.NewAuction(core.Preset("fastest"), nil)
+	require.EqualError(t, err, "preset fastest: must be one of none, default, short, throughput, packed, paper")
+	o := core.Preset("none")
 	o.Goal = 99
 	_, err = core.NewAuction(o, nil)
-	require.ErrorContains(t, err, "goal 99")
-	var names []string
-	for _, g := range []core.Goal{core.NoGoal, core.Fair, core.Short, core.Most, 99} {
-		names = append(names, g.String())
-	}
-	require.Equal(t, []string{"none", "fair", "short", "most", "goal 99"}, names)
+	require.EqualError(t, err, "goal 99: must be none, fair, short or most")
 }

@@ -180,7 +180,7 @@ func worthOf(s *Snapshot, p *Plan) (worth int64) {
 // The auction chooses as one who tries everything, and never more.
 func TestPreemptionIsWorthAsMuchAsCanBe(t *testing.T) {
 	race.Slow(t)
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Reservations = 0
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)

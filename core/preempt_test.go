@@ -87,7 +87,7 @@ func TestPreemption(t *testing.T) {
 	} {
 		for reservations := range 2 {
 			t.Run(fmt.Sprint(c.name, reservations), func(t *testing.T) {
-				o := DefaultAuctionOptions()
+				o := Preset("none")
 				o.Reservations = reservations
 				a, err := NewAuction(o, nil)
 				require.NoError(t, err)
@@ -121,7 +121,7 @@ func TestPreemptionBesideReservations(t *testing.T) {
 	for _, preempts := range []uint64{0, 1} {
 		long.Preempts = preempts
 		s.Pending = []*Job{wide, long}
-		a, err := NewAuction(DefaultAuctionOptions(), nil)
+		a, err := NewAuction(Preset("none"), nil)
 		require.NoError(t, err)
 		var p Plan
 		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 1}, &p))
@@ -136,7 +136,7 @@ func TestPreemptionBesideReservations(t *testing.T) {
 	for _, preempts := range []uint64{0, 1} {
 		long.Preempts = preempts
 		wide.Request.Cores = 6
-		a, err := NewAuction(DefaultAuctionOptions(), nil)
+		a, err := NewAuction(Preset("none"), nil)
 		require.NoError(t, err)
 		var p Plan
 		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 1}, &p))
@@ -253,7 +253,7 @@ func applyPreempting(t require.TestingT, s *Snapshot, p *Plan) {
 func TestNobodyIsPreemptedNeedlessly(t *testing.T) {
 	race.Slow(t)
 	seen := 0
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Reservations, o.Work = 0, trialWork
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
@@ -305,7 +305,7 @@ func TestTooDearIsNotPreemptable(t *testing.T) {
 		for i := range s.Running {
 			s.Running[i].Price = min(total+1, MaxPriority)
 		}
-		a, err := NewAuction(DefaultAuctionOptions(), nil)
+		a, err := NewAuction(Preset("none"), nil)
 		require.NoError(t, err)
 		var p, plain Plan
 		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 3}, &p))
@@ -356,7 +356,7 @@ func TestTheCheapestOfManyGo(t *testing.T) {
 		job.Request = bids.Request{Cores: 16, MinNodes: 2, MaxNodes: 2}
 		s.Pending = append(s.Pending, job)
 	}
-	a, err := NewAuction(DefaultAuctionOptions(), nil)
+	a, err := NewAuction(Preset("none"), nil)
 	require.NoError(t, err)
 	var p Plan
 	require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 1}, &p))
@@ -381,7 +381,7 @@ func TestStartsMoveWhereNobodyHasToGo(t *testing.T) {
 	for column := range hasty(2) {
 		s := running(t, 2, Running{Segs: partOf(0, 8), Price: 10})
 		s.Pending = []*Job{waiting("a", 1000, 8, 1)}
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Reservations = 0
 		a, err := NewAuction(o, column)
 		require.NoError(t, err)
@@ -418,7 +418,7 @@ func TestPreemptionAllocatesNothing(t *testing.T) {
 		job.TimeLimit = int64(50 * (1 + i%5))
 		s.Pending = append(s.Pending, job)
 	}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Work = 300_000
 	allocatesNothing(t, o, s)
 }
@@ -432,7 +432,7 @@ func TestPartsThatPreemptShareANode(t *testing.T) {
 	parts.Components = []bids.Request{{Cores: 2, MinNodes: 1, MaxNodes: 1}, {Cores: 2, MinNodes: 2, MaxNodes: 2}}
 	s.Pending = []*Job{parts, waiting("small", 900, 2, 2), waiting("other", 800, 2, 0), waiting("last", 700, 2, 3)}
 	for seed := range uint64(20) {
-		a, err := NewAuction(DefaultAuctionOptions(), validating{native.New()})
+		a, err := NewAuction(Preset("none"), validating{native.New()})
 		require.NoError(t, err)
 		var p Plan
 		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: seed}, &p))

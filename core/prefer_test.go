@@ -36,7 +36,7 @@ func uniformNodes(t require.TestingT, n int, c nodeset.Capacity) *nodeset.Table 
 }
 
 func auctionOf(t require.TestingT, change func(o *AuctionOptions)) *Auction {
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	change(&o)
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
@@ -47,8 +47,8 @@ func auctionOf(t require.TestingT, change func(o *AuctionOptions)) *Auction {
 // it, reservations or none, and programs that lay jobs out.
 var policiesThatPrefer = map[string]func(o *AuctionOptions){
 	"window":  func(*AuctionOptions) {},
-	"papers":  func(o *AuctionOptions) { *o = PaperAuctionOptions() },
-	"compact": func(o *AuctionOptions) { *o = ThroughputAuctionOptions() },
+	"papers":  func(o *AuctionOptions) { *o = Preset("paper") },
+	"compact": func(o *AuctionOptions) { *o = Preset("packed") },
 	"layouts": func(o *AuctionOptions) { o.Determiner = layouts },
 }
 

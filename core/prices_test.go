@@ -20,7 +20,7 @@ import (
 
 // keeping is the auction that keeps holes.
 func keeping(change func(*AuctionOptions)) *Auction {
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.KeepHoles, o.Work = true, 300_000
 	if change != nil {
 		change(&o)
@@ -273,7 +273,7 @@ func TestPricesOfAShareBesideUsesByGPU(t *testing.T) {
 		whole := &Job{ID: "W", Priority: 1, TimeLimit: 10, Request: bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1, MinGPUs: 3,
 			Uses: nodeset.Uses{{Row: memory, PerGPU: perGPU}}}}
 		s := &Snapshot{Nodes: nodes, Pending: []*Job{job, whole}}
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.KeepHoles = true
 		p := decideOn(t, auctionOf(t, func(to *AuctionOptions) { *to = o }), s)
 		require.NoError(t, Verify(s, p))
@@ -289,7 +289,7 @@ func TestPricesOfWhatNobodyCanHold(t *testing.T) {
 		require.NoError(t, err)
 		s := &Snapshot{Nodes: nodes, Running: []Running{{ID: "R", End: 5, Segs: []nodeset.Segment{seg}}},
 			Pending: []*Job{{ID: "J", Priority: 1, TimeLimit: 10, Request: bids.Request{Cores: 1, MinGPUs: 1}}}}
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.KeepHoles, o.Reservations = true, 0
 		a, err := NewAuction(o, nil)
 		require.NoError(t, err)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
@@ -119,13 +120,13 @@ func randomRequest(rng *rand.Rand, nodes, cores, gpus int) *bids.Request {
 }
 
 func drawAuction(t *rapid.T) *Auction {
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Reservations = rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "reservations")
 	o.Drafts = rapid.SampledFrom([]int{0, 1, 7}).Draw(t, "drafts")
 	o.Window = rapid.SampledFrom([]int{1, 4, 200}).Draw(t, "window")
 	o.Depth = rapid.SampledFrom([]int{0, 3, 500}).Draw(t, "depth")
 	o.Patience = rapid.SampledFrom([]int64{0, 0, 3600}).Draw(t, "patience")
-	o.Goal = rapid.SampledFrom([]Goal{NoGoal, Fair, Short, Most}).Draw(t, "goal")
+	o.Goal = rapid.SampledFrom([]settings.Goal{settings.NoGoal, settings.Fair, settings.Short, settings.Most}).Draw(t, "goal")
 	o.Promise = rapid.SampledFrom([]int64{0, 500}).Draw(t, "promise")
 	o.Serial = rapid.SampledFrom([]int{0, 0, 300, 1000}).Draw(t, "serial")
 	o.Compact = rapid.Bool().Draw(t, "compact")
@@ -285,7 +286,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		p := decideOn(t, a, s)
 		require.NoError(t, Verify(s, p))
 		at := slices.IndexFunc(a.reservations.order, func(j int32) bool { return a.reservations.guarded[j].reserved })
-		if a.opts.Patience == 0 && a.opts.Goal == NoGoal {
+		if a.opts.Patience == 0 && a.opts.Goal == settings.NoGoal {
 			require.True(t, slices.IsSorted(a.reservations.order), "queue order")
 		}
 		if at < 0 {
@@ -374,7 +375,7 @@ func TestNothingIsLeftLying(t *testing.T) {
 		for _, d := range p.Decisions {
 			job := s.Pending[d.Job]
 			if d.Start || d.Kept || strings.HasPrefix(d.Reason, never) || d.Why == Unmodelled || !a.window.anyFree(s) ||
-				a.opts.Goal != NoGoal && job.hasRange() { // it may wait for more GPUs
+				a.opts.Goal != settings.NoGoal && job.hasRange() { // it may wait for more GPUs
 				continue
 			}
 			waiting++
@@ -407,7 +408,7 @@ func TestJobsThatCanNeverRunBlockNobody(t *testing.T) {
 	jobs := queue(100, bids.Request{Cores: 17}, bids.Request{MinNodes: 5, TasksPerNode: 1},
 		bids.Request{Cores: 16, MinGPUs: 1}, bids.Request{Cores: 16})
 	for _, k := range []int{0, 1, 3} {
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Window, o.Reservations = 1, k
 		p := decide(t, o, &Snapshot{Nodes: nodes, Pending: jobs})
 		require.Len(t, p.Decisions, 4, "they take no place in the window")
@@ -423,7 +424,7 @@ func TestNothingToDecide(t *testing.T) {
 	nodes, err := nodeset.NewUniform(3, nodeset.Capacity{Cores: 2})
 	require.NoError(t, err)
 	for _, k := range []int{0, 1, 3} {
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Reservations = k
 		p := decide(t, o, &Snapshot{Nodes: nodes})
 		require.Empty(t, p.Decisions)
@@ -494,7 +495,7 @@ func TestLeavingOutEqualJobsLosesNothing(t *testing.T) {
 			}
 			masked.Pending = append(masked.Pending, &m)
 		}
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Reservations, o.Work = int(seed%2), 300_000
 		few, all := decide(t, o, s), decide(t, o, masked)
 		var n normal
@@ -569,7 +570,7 @@ func TestDeadlineStrikesAtAnyMoment(t *testing.T) {
 	for k := range 32 {
 		calls := k * k // in which the clock stands before the deadline
 		s := manyEquals(3)
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		if k%2 == 1 {
 			o.Determiner = layouts
 		}

@@ -174,7 +174,7 @@ func TestNoQuotaIsLeftLying(t *testing.T) {
 		for i := range s.Quotas {
 			s.Quotas[i].Left %= 1 << quotaBits // beyond that rounding counts
 		}
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Reservations = 0
 		o.Window = rapid.SampledFrom([]int{1, 4, 200}).Draw(t, "window")
 		a, err := NewAuction(o, nil)
@@ -240,7 +240,7 @@ func TestQuotasBruteForce(t *testing.T) {
 		// preferences are worth less than the least priority (equation 10)
 		s.Pending[0].Priority = 10
 		SortQueue(s.Pending)
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Reservations = 0
 		if rng.IntN(2) == 0 {
 			o.Determiner = layouts
@@ -340,7 +340,7 @@ func TestHogTakesNoSeats(t *testing.T) {
 				job.Charges = nil
 				s.Pending = append(s.Pending, job)
 			}
-			o := DefaultAuctionOptions()
+			o := Preset("none")
 			o.Window, o.Depth = 60, 0
 			say := says(t, o, s)
 			hogs := int64(0)
@@ -378,7 +378,7 @@ func TestQuotasAreReserved(t *testing.T) {
 		account("large", 8, 60, 9), account("second", 6, 60, 8),
 		account("long", 4, 500, 7), account("short", 2, 100, 5), account("small", 2, 500, 4), other}}
 	s.Pending[3].TimeLimit = 90
-	say := says(t, DefaultAuctionOptions(), s)
+	say := says(t, Preset("none"), s)
 	require.Equal(t, OverQuota, say["large"].Why)
 	require.True(t, say["large"].Kept)
 	require.Equal(t, int64(100), say["large"].Expected, "8 come back")
@@ -389,14 +389,14 @@ func TestQuotasAreReserved(t *testing.T) {
 
 	s.Pending[0].Cores = 8
 	s.Quotas[0].Left = 3
-	say = says(t, DefaultAuctionOptions(), s)
+	say = says(t, Preset("none"), s)
 	require.False(t, say["long"].Start, "4 are not left")
 	require.True(t, say["short"].Start, "it ends before")
 	require.False(t, say["small"].Start, "1 is left")
 
 	s.Pending[0].Charges = nodeset.Uses{{PerCore: 2}}
 	s.Quotas[0].Left = 9
-	say = says(t, DefaultAuctionOptions(), s)
+	say = says(t, Preset("none"), s)
 	require.Equal(t, int64(100), say["large"].Expected)
 	require.False(t, say["long"].Start, "16 of 17 are the large one's from 100 on")
 	require.True(t, say["short"].Start)
@@ -407,7 +407,7 @@ func TestQuotasAreReserved(t *testing.T) {
 func TestNobodyStarvesUnderAQuota(t *testing.T) {
 	nodes, err := nodeset.NewUniform(8, nodeset.Capacity{Cores: 8})
 	require.NoError(t, err)
-	a, err := NewAuction(DefaultAuctionOptions(), nil)
+	a, err := NewAuction(Preset("none"), nil)
 	require.NoError(t, err)
 	s := &Snapshot{Nodes: nodes, Quotas: []Quota{{"cores", 16}}}
 	var p Plan
@@ -477,7 +477,7 @@ func TestQuotaFaults(t *testing.T) {
 		account("a", 4, 60, 9), account("b", 4, 60, 8), account("c", 4, 60, 7)}}
 	s.Pending[0].Charges = nodeset.Uses{{Row: 1}}
 	s.Pending[1].Charges = nodeset.Uses{{Row: 0, PerCore: -1}}
-	say := says(t, DefaultAuctionOptions(), s)
+	say := says(t, Preset("none"), s)
 	require.Equal(t, "charges: quota 1 of 1", say["a"].Reason)
 	require.Contains(t, say["b"].Reason, "charges: 1: quota 0: -1: must be 0 to")
 	require.Equal(t, Never, say["b"].Why)
@@ -497,14 +497,14 @@ func TestGreatestCharges(t *testing.T) {
 		job.Charges = nodeset.Uses{{Row: 1, PerJob: 1<<29 + 1}, {Row: 2, PerJob: 1 << 29}}
 	}
 	s.Pending = append([]*Job{huge}, odd...)
-	say := says(t, DefaultAuctionOptions(), s)
+	say := says(t, Preset("none"), s)
 	require.Equal(t, OverQuota, say["huge"].Why)
 	require.True(t, say["odd0"].Start)
 	require.False(t, say["odd1"].Start, "2^30 + 2 of y")
 	for _, job := range odd {
 		job.Charges = job.Charges[1:]
 	}
-	say = says(t, DefaultAuctionOptions(), s)
+	say = says(t, Preset("none"), s)
 	require.True(t, say["odd0"].Start && say["odd1"].Start, "2^30 of z")
 	require.Equal(t, int64(1<<60), place.Count(&nodeset.Use{PerJob: 1 << 40, PerCore: 1 << 40}, place.Size{Cores: 1 << 40}))
 }
@@ -533,7 +533,7 @@ func TestQuotasAllocateNothing(t *testing.T) {
 	wide := account("wide", 300, 600, 2000)
 	wide.MinNodes, wide.MaxNodes, wide.Charges = 10, 10, nodeset.Uses{{Row: 1, PerCore: 1}}
 	s.Pending = append([]*Job{wide}, s.Pending...)
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Clock = func() time.Time { return time.Time{} }
 	o.Work = 300_000
 	for _, by := range []bool{false, true} {
@@ -561,7 +561,7 @@ func BenchmarkQuotas(b *testing.B) {
 	for _, quotas := range []int{0, 1, 20} {
 		b.Run(fmt.Sprint(quotas), func(b *testing.B) {
 			s := windowOfQuotas(b, 90, quotas)
-			o := DefaultAuctionOptions()
+			o := Preset("none")
 			o.Work = 300_000
 			a, err := NewAuction(o, nil)
 			require.NoError(b, err)
@@ -590,7 +590,7 @@ func TestQuotasAreExplained(t *testing.T) {
 	s := &Snapshot{Nodes: nodes, Running: holds, Quotas: []Quota{{"cores of x", 4}}, Pending: []*Job{
 		account("wants 7", 7, 60, 9), account("starts", 3, 60, 8), account("beside", 2, 60, 7), account("never", 8, 60, 1)}}
 	s.Pending[3].Charges = nodeset.Uses{{PerCore: 10}}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
 	e := explainer(t, a, s)

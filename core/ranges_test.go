@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -46,8 +47,7 @@ func TestGPUsOfRange(t *testing.T) {
 		for i, job := range s.Pending {
 			job.ID = fmt.Sprint(i)
 		}
-		o, err := AuctionPreset("default")
-		require.NoError(t, err)
+		o := Preset("default")
 		o.Serial, o.ShrinkLimits = c.serial, true
 		a, err := NewAuction(o, nil)
 		require.NoError(t, err)
@@ -67,8 +67,7 @@ func TestAsksForWhatCanBe(t *testing.T) {
 	narrowed := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
-		o, err := AuctionPreset(rapid.SampledFrom(Presets()).Draw(t, "preset"))
-		require.NoError(t, err)
+		o := Preset(rapid.SampledFrom(settings.Planned()).Draw(t, "preset"))
 		o.Serial, o.Work = rapid.IntRange(0, 1000).Draw(t, "serial"), 10_000
 		o.ShrinkLimits = rapid.Bool().Draw(t, "shrink")
 		a, err := NewAuction(o, nil)
@@ -114,9 +113,8 @@ func TestStartsWithFewer(t *testing.T) {
 		s := &Snapshot{Nodes: nodes, Running: []Running{{ID: "r", End: c.others, Segs: busy}},
 			Pending: queue(c.limit, bids.Request{Cores: 4, MinNodes: 1, MaxNodes: 1, MinGPUs: 1, MaxGPUs: 4})}
 		named(s.Pending)
-		for _, name := range Presets() {
-			o, err := AuctionPreset(name)
-			require.NoError(t, err)
+		for _, name := range settings.Planned() {
+			o := Preset(name)
 			o.ShrinkLimits = true
 			a, err := NewAuction(o, nil)
 			require.NoError(t, err)

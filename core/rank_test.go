@@ -62,7 +62,7 @@ func TestPlacesGoByClaim(t *testing.T) {
 	lasts, others := 0, 0
 	checkUntil(t, func() bool { return lasts > 100 && others > 100 }, func(t *rapid.T) {
 		s := drawSnapshot(t)
-		o := ThroughputAuctionOptions()
+		o := Preset("packed")
 		o.Patience = rapid.Int64Range(1, 20_000).Draw(t, "patience")
 		a, err := NewAuction(o, nil)
 		require.NoError(t, err)
@@ -131,7 +131,7 @@ func TestLastJobsAreKnownAtTheEndOnly(t *testing.T) {
 		// all of it: (16 x 60 + 15 x 60 + 600) / 16 = 154 s
 		s.Pending[j].TimeLimit = limit
 	}
-	o := ThroughputAuctionOptions()
+	o := Preset("packed")
 	for window, order := range map[int][]int32{3: {2, 0, 1}, 2: {0, 1}} {
 		o.Window = window
 		a, err := NewAuction(o, nil)
@@ -145,7 +145,7 @@ func TestLastJobsAreKnownAtTheEndOnly(t *testing.T) {
 // four times the patience.
 func TestNobodyIsPassedOverForLong(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 5))
-	a, err := NewAuction(ThroughputAuctionOptions(), nil)
+	a, err := NewAuction(Preset("packed"), nil)
 	require.NoError(t, err)
 	a.window.machine = totals{cores: 1000, gpus: 100}
 	passed, late := 0, 0
@@ -202,7 +202,7 @@ func TestCompactJobsStayTogether(t *testing.T) {
 			}
 			return blocks
 		}
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Work = trialWork
 		if most(o) > 2 {
 			loose++
@@ -226,7 +226,7 @@ func TestCompactJobsAreToldWhy(t *testing.T) {
 		require.NoError(t, nodes.Allocate(segs))
 		s.Running = append(s.Running, Running{ID: "R", End: 100, Segs: segs})
 	}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	require.True(t, decide(t, o, s).Decisions[1].Start, "in four blocks, before the first job's turn")
 	o.Compact = true
 	d := decide(t, o, s).Decisions[1]
@@ -242,7 +242,7 @@ func TestCompactJobsStartWhereTheyMust(t *testing.T) {
 	for n := 1; n < 9; n += 2 {
 		odd.Set(n)
 	}
-	for _, o := range []AuctionOptions{DefaultAuctionOptions(), ThroughputAuctionOptions(), PaperAuctionOptions()} {
+	for _, o := range []AuctionOptions{Preset("none"), Preset("packed"), Preset("paper")} {
 		o.Compact = true
 		p := decide(t, o, &Snapshot{Nodes: nodes, Pending: queue(10, bids.Request{Cores: 16, Eligible: odd})})
 		require.True(t, p.Decisions[0].Start, "every other node")
@@ -250,7 +250,7 @@ func TestCompactJobsStartWhereTheyMust(t *testing.T) {
 	for _, n := range []int{2, 5} {
 		nodes.SetUp(n, false)
 	}
-	o := ThroughputAuctionOptions()
+	o := Preset("packed")
 	p := decide(t, o, &Snapshot{Nodes: nodes, Pending: queue(10, bids.Request{Cores: 28}, bids.Request{Cores: 1})})
 	require.True(t, p.Decisions[0].Start, "three blocks between nodes that are down: the first by claim")
 }

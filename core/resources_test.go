@@ -163,7 +163,7 @@ func TestFurtherResourcesBruteForce(t *testing.T) {
 		// preferences are worth less than the least priority (equation 10)
 		s.Pending[0].Priority = 10
 		SortQueue(s.Pending)
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Reservations = 0
 		a, err := NewAuction(o, nil)
 		require.NoError(t, err)
@@ -244,7 +244,7 @@ func TestMemoryIsReserved(t *testing.T) {
 	both.Cores, both.MinNodes, both.MaxNodes = 2, 2, 2
 	s := &Snapshot{Nodes: table, Running: []Running{holds}, Pending: []*Job{
 		both, one("long", 20, 500, 5), one("short", 20, 90, 4), one("small", 4, 500, 3), one("never", 65, 10, 2)}}
-	say := says(t, DefaultAuctionOptions(), s)
+	say := says(t, Preset("none"), s)
 	require.True(t, say["both"].Kept)
 	require.Equal(t, int64(100), say["both"].Expected)
 	require.False(t, say["long"].Start, "its memory is needed from 100 on")
@@ -258,7 +258,7 @@ func TestMemoryIsReserved(t *testing.T) {
 func TestFurtherResourcesAllocateNothing(t *testing.T) {
 	race.Allocates(t)
 	s := windowOfMemory(t, 128, 60, 6)
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Clock = func() time.Time { return time.Time{} }
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -77,7 +78,7 @@ func TestSharesBruteForce(t *testing.T) {
 	bound := 0
 	checkUntil(t, func() bool { return bound > 60 }, func(t *rapid.T) {
 		s := drawShared(t, 1+rapid.IntRange(0, 1).Draw(t, "nodes"), 6)
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Reservations = 0
 		o.MaxBidsPerJob = 40
 		a, err := NewAuction(o, nil)
@@ -169,11 +170,11 @@ func TestSharesNeverPass(t *testing.T) {
 	started, kept := 0, 0
 	checkUntil(t, func() bool { return started > 300 && kept > 40 }, func(t *rapid.T) {
 		s := drawShared(t, 1+rapid.IntRange(0, 4).Draw(t, "nodes"), 14)
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Reservations = rapid.IntRange(1, 4).Draw(t, "reservations")
 		o.Window = rapid.IntRange(3, 20).Draw(t, "window")
 		o.KeepHoles = rapid.Bool().Draw(t, "holes")
-		o.Goal = rapid.SampledFrom([]Goal{NoGoal, Fair, Short, Most}).Draw(t, "goal")
+		o.Goal = rapid.SampledFrom([]settings.Goal{settings.NoGoal, settings.Fair, settings.Short, settings.Most}).Draw(t, "goal")
 		a, err := NewAuction(o, nil)
 		require.NoError(t, err)
 		var p Plan
@@ -201,7 +202,7 @@ func TestSharesRelabelled(t *testing.T) {
 		s := drawShared(t, 2, 5)
 		s.Running = nil // the nodes as they are free say it all
 		worth := func(s *Snapshot) float64 {
-			o := DefaultAuctionOptions()
+			o := Preset("none")
 			o.Reservations, o.MaxBidsPerJob = 0, 40
 			a, err := NewAuction(o, nil)
 			require.NoError(t, err)
@@ -246,7 +247,7 @@ func TestSharesFitTightest(t *testing.T) {
 	require.NoError(t, table.SetBin(2, 1, 4))
 	s := &Snapshot{Nodes: table, Pending: []*Job{shareJob("a", 1, 3, 0, 9, 60), shareJob("b", 1, 6, 0, 8, 60),
 		shareJob("whole", 1, 0, 2, 7, 60), shareJob("large", 1, 11, 0, 6, 60)}}
-	say := says(t, DefaultAuctionOptions(), s)
+	say := says(t, Preset("none"), s)
 	require.Equal(t, []nodeset.Segment{{First: 2, Last: 2, Cores: 1, Bin: 1}}, say["a"].Segs)
 	require.Equal(t, []nodeset.Segment{{First: 1, Last: 1, Cores: 1, Bin: 2}}, say["b"].Segs)
 	require.Equal(t, []nodeset.Segment{{First: 0, Last: 0, Cores: 1, GPUs: 2}}, say["whole"].Segs)
@@ -264,7 +265,7 @@ func TestShareIsReserved(t *testing.T) {
 	require.NoError(t, table.AllocateWith(holds.Segs, holds.Uses))
 	s := &Snapshot{Nodes: table, Running: []Running{holds}, Pending: []*Job{shareJob("head", 1, 8, 0, 9, 60),
 		shareJob("long", 1, 3, 0, 5, 500), shareJob("short", 1, 2, 0, 4, 90), shareJob("small", 1, 2, 0, 3, 500)}}
-	say := says(t, DefaultAuctionOptions(), s)
+	say := says(t, Preset("none"), s)
 	require.True(t, say["head"].Kept)
 	require.Equal(t, int64(100), say["head"].Expected)
 	require.False(t, say["long"].Start, "its share is needed from 100 on")
@@ -280,7 +281,7 @@ func TestShareFaults(t *testing.T) {
 	require.NoError(t, err)
 	two, gpus, each := shareJob("two", 2, 3, 0, 9, 60), shareJob("gpus", 1, 3, 1, 8, 60), shareJob("each", 1, 3, 0, 7, 60)
 	two.MaxNodes, each.Uses = 2, nodeset.Uses{{PerCore: 1}}
-	say := says(t, DefaultAuctionOptions(), &Snapshot{Nodes: table, Pending: []*Job{two, gpus, each}})
+	say := says(t, Preset("none"), &Snapshot{Nodes: table, Pending: []*Job{two, gpus, each}})
 	require.Contains(t, say["two"].Reason, "share: a share of a GPU is on one node")
 	require.Contains(t, say["gpus"].Reason, "share: a job with a share of a GPU asks for no GPUs beside")
 	require.Contains(t, say["each"].Reason, "not by core or by GPU")
@@ -329,7 +330,7 @@ func TestPartsBesideShares(t *testing.T) {
 		starts []int
 	}{{8, []int{0, 1}}, {5, []int{0, 1, 2}}} {
 		s := &Snapshot{Nodes: nodes, Pending: []*Job{parts, shareJob("a", 1, c.shares, 0, 8, 50), shareJob("b", 1, c.shares, 0, 7, 50)}}
-		a, err := NewAuction(PaperAuctionOptions(), validating{native.New()})
+		a, err := NewAuction(Preset("paper"), validating{native.New()})
 		require.NoError(t, err)
 		p := decideOn(t, a, s)
 		require.NoError(t, Verify(s, p))

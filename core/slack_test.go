@@ -60,7 +60,7 @@ func TestCyclesEndInTimeOnABusyHost(t *testing.T) {
 	s := &Snapshot{Nodes: nodes, Pending: queue(50, bids.Request{Cores: 3})}
 	for _, after := range []time.Duration{0, 5 * time.Millisecond} {
 		h := &busyHost{now: time.Unix(1000, 0), rng: rand.New(rand.NewPCG(1, 2))}
-		o := DefaultAuctionOptions()
+		o := Preset("none")
 		o.Clock = func() time.Time { return h.now }
 		a, err := NewAuction(o, h)
 		require.NoError(t, err)
@@ -94,7 +94,7 @@ func TestTheSolverLeavesTimeForLeftOvers(t *testing.T) {
 	for _, job := range s.Pending {
 		job.Cores = 1
 	}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Window, o.Depth = 1, behind
 	for _, late := range []time.Duration{time.Nanosecond, time.Millisecond} {
 		h := &busyHost{now: time.Unix(1000, 0), rng: rand.New(rand.NewPCG(1, 2)), always: late}

@@ -50,7 +50,7 @@ func wideStart(t *testing.T, reservations int) (at int64, before int) {
 	for n := range machine {
 		machine[n] = nodeset.Capacity{Cores: 4}
 	}
-	o := core.DefaultAuctionOptions()
+	o := core.Preset("none")
 	o.Reservations, o.Window, o.Work = reservations, 40, 20_000
 	a, err := core.NewAuction(o, nil)
 	require.NoError(t, err)
@@ -75,8 +75,8 @@ func wideStart(t *testing.T, reservations int) (at int64, before int) {
 
 func TestWideJobIsNotStarved(t *testing.T) {
 	race.Slow(t)
-	require.Equal(t, int64(1), int64(core.DefaultAuctionOptions().Reservations), "the default keeps a place for the first")
-	at, _ := wideStart(t, core.DefaultAuctionOptions().Reservations)
+	require.Equal(t, int64(1), int64(core.Preset("none").Reservations), "the default keeps a place for the first")
+	at, _ := wideStart(t, core.Preset("none").Reservations)
 	const interval = 3 // of the simulator's cycles
 	require.GreaterOrEqual(t, at, int64(wideArrives))
 	require.LessOrEqual(t, at, int64(wideArrives+smallLimit+interval), "as soon as the jobs ahead of it have reached their limits")
@@ -110,7 +110,7 @@ func TestSmallJobAmongWideOnesIsNotStarved(t *testing.T) {
 		add(fmt.Sprint("wide", submit), submit, bids.Request{MinNodes: nodes, TasksPerNode: 4})
 	}
 	workload.AssignBasicPriorities(jobs)
-	o := core.ThroughputAuctionOptions()
+	o := core.Preset("packed")
 	o.Work, o.Patience = 20_000, 1800
 	a, err := core.NewAuction(o, nil)
 	require.NoError(t, err)

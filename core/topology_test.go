@@ -346,7 +346,7 @@ func TestTopologyAllocatesNothing(t *testing.T) {
 			bids.Request{MinNodes: 2 * (1 + i%5), TasksPerNode: 1 + i%8, Segment: 2 * (i % 2), Contiguous: i%7 == 0})
 	}
 	s.Pending = queue(600, append([]bids.Request{{Cores: 2000}}, reqs...)...)
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Work = 300_000
 	allocatesNothing(t, o, s)
 }

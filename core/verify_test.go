@@ -61,7 +61,7 @@ func TestAnOfferThatBreaksTheRequestIsNotBid(t *testing.T) {
 		ID: "J", Request: bids.Request{Cores: 8, TasksPerNode: 4}, Priority: 1, TimeLimit: 60, Offer: offer,
 	}}}
 	for _, reservations := range []int{0, 1} {
-		o := core.DefaultAuctionOptions()
+		o := core.Preset("none")
 		o.Reservations = reservations
 		a, err := core.NewAuction(o, nil)
 		require.NoError(t, err)

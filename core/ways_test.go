@@ -128,11 +128,11 @@ func TestEqualAlternativesChangeNothing(t *testing.T) {
 // An auction that has seen other jobs decides as a fresh one.
 func TestWaysLeaveNoTrace(t *testing.T) {
 	race.Slow(t)
-	used, err := NewAuction(DefaultAuctionOptions(), nil)
+	used, err := NewAuction(Preset("none"), nil)
 	require.NoError(t, err)
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawWays(t)
-		fresh, err := NewAuction(DefaultAuctionOptions(), nil)
+		fresh, err := NewAuction(Preset("none"), nil)
 		require.NoError(t, err)
 		require.Equal(t, fmt.Sprint(decideOn(t, fresh, s).Decisions), fmt.Sprint(decideOn(t, used, s).Decisions))
 	})
@@ -219,7 +219,7 @@ func TestWays(t *testing.T) {
 				for _, r := range c.running {
 					require.NoError(t, nodes.Allocate(r.Segs))
 				}
-				o := DefaultAuctionOptions()
+				o := Preset("none")
 				if free {
 					o.Determiner = layouts
 				}
@@ -292,7 +292,7 @@ func TestJobValidate(t *testing.T) {
 	require.NoError(t, (&Job{TimeLimit: NoTimeLimit, Request: good, Alternatives: slices.Repeat([]bids.Request{good}, 8)}).Validate())
 	nodes, err := nodeset.NewUniform(2, nodeset.Capacity{Cores: 4})
 	require.NoError(t, err)
-	a, err := NewAuction(DefaultAuctionOptions(), nil)
+	a, err := NewAuction(Preset("none"), nil)
 	require.NoError(t, err)
 	p := decideOn(t, a, &Snapshot{Nodes: nodes,
 		Pending: []*Job{{Priority: 1, TimeLimit: 1, Request: good,
@@ -308,7 +308,7 @@ func TestWindowsCountJobs(t *testing.T) {
 	for i := range 5 {
 		s.Pending = append(s.Pending, job(9, bids.Request{Cores: 1 + i}, bids.Request{Cores: 10 + i}, bids.Request{Cores: 16 - i}))
 	}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Window = 3
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
@@ -324,7 +324,7 @@ func TestWaysAreWorthTheSame(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, nodes.Allocate([]nodeset.Segment{{First: 0, Last: 0, Cores: 4}}))
 	s := &Snapshot{Nodes: nodes, Pending: []*Job{job(9, bids.Request{Cores: 16}, bids.Request{Cores: 2})}}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Objective = BySize
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
@@ -343,7 +343,7 @@ func TestExplainKeepsAlternatives(t *testing.T) {
 	alternative := bids.Request{MinNodes: 4, TasksPerNode: 2, MinGPUs: 1}
 	s := &Snapshot{Nodes: nodes, Pending: []*Job{job(9, bids.Request{MinNodes: 4, MaxNodes: 4, TasksPerNode: 4}, alternative)},
 		Running: []Running{{ID: "R", End: 50, Segs: taken}}}
-	a, err := NewAuction(DefaultAuctionOptions(), nil)
+	a, err := NewAuction(Preset("none"), nil)
 	require.NoError(t, err)
 	e, err := NewExplainer(context.Background(), a, s, Limits{})
 	require.NoError(t, err)
@@ -374,7 +374,7 @@ func TestWaysAllocateNothingInSteadyState(t *testing.T) {
 				MinGPUs: 1, MaxGPUs: 2, MixedGPUs: i%2 == 0},
 				bids.Request{Cores: 16 + 8*i}, bids.Request{Cores: 16 + 8*i, MinNodes: 1 + i, MinGPUs: 2}))
 	}
-	o := DefaultAuctionOptions()
+	o := Preset("none")
 	o.Work, o.Window = 300_000, 30 // some are behind it
 	allocatesNothing(t, o, s)
 	o.Determiner = layouts

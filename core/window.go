@@ -8,6 +8,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -136,7 +137,7 @@ func (w *window) reset(s *Snapshot) {
 	w.quotas.reset(s)
 	w.passed = w.passed[:0]
 	w.waiting, w.scarce, w.taken = backlog{}, scarcity{}, 0
-	if w.mostGPUs = s.Nodes.MaxGPUs(); w.opts.Goal != NoGoal && w.opts.Reservations > 0 && !w.opts.off.Ranges {
+	if w.mostGPUs = s.Nodes.MaxGPUs(); w.opts.Goal != settings.NoGoal && w.opts.Reservations > 0 && !w.opts.off.Ranges {
 		w.scarce = w.scarcityOf(s)
 	}
 	w.next, w.wanting = len(s.Pending), 0

@@ -86,14 +86,14 @@ func fields(t *testing.T, words []string, element map[string]any) map[string]any
 }
 
 func policyOf(t *testing.T, name string) core.Policy {
-	o := core.DefaultAuctionOptions()
+	o := core.Preset("none")
 	switch name {
 	case "paper":
-		o = core.PaperAuctionOptions()
+		o = core.Preset("paper")
 	case "estimates":
 		o.Estimates = true
 	case "throughput":
-		o = core.ThroughputAuctionOptions()
+		o = core.Preset("packed")
 	default:
 		require.Empty(t, name)
 	}

@@ -329,7 +329,7 @@ func TestScaleOfPrioritiesDoesNotMatter(t *testing.T) {
 
 // plan decides with the default options but for what change says.
 func plan(t require.TestingT, s *core.Snapshot, change func(*core.AuctionOptions)) *core.Plan {
-	o := core.DefaultAuctionOptions()
+	o := core.Preset("none")
 	if change != nil {
 		change(&o)
 	}
@@ -510,7 +510,7 @@ func TestHiddenFits(t *testing.T) {
 		}
 		auction += all(plan(t, s, nil))
 		oneDraft += all(plan(t, s, func(o *core.AuctionOptions) { o.Drafts = 1 }))
-		paper += all(plan(t, s, func(o *core.AuctionOptions) { *o = core.PaperAuctionOptions() }))
+		paper += all(plan(t, s, func(o *core.AuctionOptions) { *o = core.Preset("paper") }))
 		b, err := sim.NewBackfill(sim.DefaultBackfill())
 		require.NoError(t, err)
 		var p core.Plan

@@ -372,34 +372,33 @@ const char *aucsched_version(void);
  *   policy=auction2|auction1|ipsched  who decides: AUCSCHED2; AUCSCHED1, where the program chooses how many cores
  *                             each of a winner's nodes gives; or IPSCHED, one program for the window, without bids.
  *                             libaucsched-older.so has all three, libaucsched.so auction2 alone
- *   window=200 depth=500 bids=15 drafts=7 reservations=1 deadline_ms=200
- *   objective=priority|size|rate  what a start is worth: the job's priority, or times cores, or times the
- *                             share of the machine, by time limit
- *   patience_s=0              places for blocked jobs that are large and old, not for the head of the queue: the
- *                             waiting that weighs as much as asking for all cores; 0: for the head
- *   compact=yes|no            keep jobs together, in one block of nodes or in two
- *   keep_holes=yes|no         jobs of one node start where that makes the fewest GPUs useless to what waits, runs
- *                             and has lately started
- *   contiguous_bids=yes|no    jobs bid for blocks of consecutive nodes only
- *   paper=yes|no              yes: depth=0 bids=5 drafts=0 reservations=0, save for those that are given
- *   throughput=yes|no         yes: objective=rate patience_s=14400 compact=yes, save for those that are given
- *   preset=none|default|short|throughput  the first jobs are planned over time. default: objective=rate
- *                             reservations=16; short: objective=rate window=500; throughput: objective=size
- *                             patience_s=14400 reservations=16 window=500, save for those that are given; goes
- *                             without paper and throughput=yes
- *   promise_s=604800          with a preset: after so long a wait a job is not passed over any more; 0: no promise
+ *   deadline_ms=200           time of a cycle, up to an hour
+ *   preset=NAME               none, default, short, throughput, packed, paper; what is given besides comes on
+ *                             top (docs/slurm.md):
+ *   objective=priority|size|rate what a start is worth: priority; size: priority times cores; rate: priority
+ *                             times the shares of all cores and GPUs, by time limit
+ *   window=200                jobs of the queue that take part
+ *   depth=500                 jobs behind the window that may take what is left over
+ *   reservations=1            blocked jobs whose earliest start is kept free; 0: a wide job can wait for ever
+ *   patience_s=0              keep places for blocked jobs that are large and old, not for the first of the
+ *                             queue: what waiting so long weighs as much as asking for all cores
+ *   promise_s=0               with a preset that plans: jobs that have waited longer are not passed over any
+ *                             more; 0: no promise
+ *   compact=no|yes            keep jobs together, in one block of nodes or in two
+ *   keep_holes=no|yes         start jobs of one node where that makes the fewest GPUs useless, and keep three
+ *                             more places for jobs that ask for more than half of a node's GPUs
  *   node_limits=yes|no        ipsched: no: jobs are taken to have asked for no number of nodes (min_nodes, max_nodes)
  *   on_timeout=incumbent|halve  ipsched: at the deadline start the best that is known, or nothing, and take half
  *                             as many jobs next time; the decisions are the clock's then
  *   solver=native|auto|highs  auto: native, and a worker process for what native can't prove
  *   worker=PATH               the aucsched command, for the worker process
- *   work=10000000             bound on one solve, 0: until the deadline
  *   memory_mb=16384           a cycle whose arrays are so long that it may take more memory is AUCSCHED_EINVAL, before
  *                             any is allocated; 0: none is. See Memory above
  *   file_age_s=86400          nodes are taken to have lost a file that was not read for so long; 0: never
  * All may be given whatever the policy is. ipsched goes by window, objective (priority or size), work, deadline_ms
  * and its own two, and looks at no alternatives and offers; consecutive nodes and reservations it does not know.
- * Later ones win. paper and throughput go without each other. An unknown key or a value out of range is an error.
+ * Later ones win. An unknown key or a value out of range is an error. This version still takes paper=yes,
+ * throughput=yes (preset=packed), bids, drafts, contiguous_bids and work.
  * Returns a handle > 0, or a negative code, with the words in err (cut to errlen
  * bytes, NUL included; err may be NULL if errlen is 0).
  */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "auction_settings.h"
 #include "compat.h"
 #include "settings.h"
 
@@ -13,77 +14,65 @@
 #define AUC_WORKER "/usr/bin/aucsched"
 #endif
 
+#define FIELD(name) offsetof(auc_settings_t, name)
+#define PATH "/"		/* values: any absolute path */
+#define WORD ""			/* values: any word */
+
 typedef struct {
 	const char *key;	/* without auc_ */
-	long least, most, normal;
-	size_t field;		/* offset of an int in auc_settings_t, or 0 */
+	long least, most;
+	const char *values;	/* NULL: a number; PATH; WORD; or names with "|" between, which count from 0 */
 	const char *engine;	/* key of aucsched_configure(), or NULL */
-	bool implied;		/* unless given, the library's default: others imply it */
-	bool paper;		/* likewise with auc_paper=yes */
-} number_t;
+	const char *instead;	/* why the next version has no such setting, or NULL */
+	size_t field;		/* of auc_settings_t: an int, or of a path or word a char *; 0: none */
+	int normal;		/* of an int */
+} setting_t;
 
-#define FIELD(name) offsetof(auc_settings_t, name)
-
-/* The first field, enabled, is no number: offset 0 stands for none. */
-static const number_t numbers[] = {
-	{ "interval", 1, 3600, 3, FIELD(interval), NULL },
-	{ "delay_ms", 0, 60000, 1000, FIELD(delay_ms), NULL },
-	{ "start_ms", 1, 60000, 500, FIELD(start_ms), NULL },
-	{ "lock_percent", 1, 100, 10, FIELD(lock_percent), NULL },
-	{ "deadline_ms", 1, 600000, 500, FIELD(deadline_ms), "deadline_ms" },
-	{ "window", 1, 100000, 200, 0, "window" },
-	{ "depth", 0, 100000, 500, 0, "depth", .paper = true },
-	{ "bids", 1, 4096, 15, 0, "bids", .paper = true },
-	{ "drafts", 0, 4096, 7, 0, "drafts", .paper = true },
-	{ "reservations", 0, 64, 1, 0, "reservations", .implied = true },
-	{ "patience", 0, 31536000, 0, 0, "patience_s", .implied = true },
-	{ "promise", 0, 31536000, 0, 0, "promise_s", .implied = true },
-	{ "file_memory", 0, 2147483647, 0, FIELD(file_memory), NULL },
-	{ "file_age", 0, 31536000, 86400, 0, "file_age_s", .implied = true },
-	{ "slurm_bids", 0, 10000, 0, FIELD(offers), NULL },
-	{ "net_s", 0, 86400, 60, FIELD(net_s), NULL },
-	{ "work", 0, 1000000000000L, 10000000, 0, "work" },
-	{ "users_share", 0, 100, 100, FIELD(users_share), NULL },
-	{ "shadow_mb", 1, 4096, 16, FIELD(shadow_mb), NULL },
+static const setting_t known[] = {
+	AUC_AUCTION_SETTINGS,
+	{ "interval", 1, 3600, NULL, NULL, NULL, FIELD(interval), 3 },
+	{ "delay_ms", 0, 60000, NULL, NULL, NULL, FIELD(delay_ms), 1000 },
+	{ "start_ms", 1, 60000, NULL, NULL, NULL, FIELD(start_ms), 500 },
+	{ "lock_percent", 1, 100, NULL, NULL, NULL, FIELD(lock_percent), 10 },
+	{ "deadline_ms", 1, 600000, NULL, NULL, NULL, FIELD(deadline_ms), 500 },
+	{ "file_memory", 0, 2147483647, NULL, NULL, NULL, FIELD(file_memory), 0 },
+	{ "file_age", 0, 31536000, NULL, "file_age_s" },
+	{ "slurm_bids", 0, 10000, NULL, NULL, NULL, FIELD(offers), 0 },
+	{ "net_s", 0, 86400, NULL, NULL, NULL, FIELD(net_s), -1 },
+	{ "users_share", 0, 100, NULL, NULL, NULL, FIELD(users_share), 100 },
+	{ "shadow_mb", 1, 4096, NULL, NULL, NULL, FIELD(shadow_mb), 16 },
+	{ "enabled", 0, 0, "no|yes", NULL, NULL, FIELD(enabled), 1 },
+	{ "mode", 0, 0, "on|shadow", NULL, NULL, FIELD(shadow), 0 },
+	{ "save", 0, 0, "no|yes", NULL, NULL, FIELD(save), 1 },
+	{ "beyond", 0, 0, "slurm|wait", NULL, NULL, FIELD(beyond_waits), -1 },
+	{ "locality", 0, 0, "no|yes", NULL, NULL, FIELD(locality), 0 },
+	{ "at_once", 0, 0, "no|yes", NULL, NULL, FIELD(at_once), -1 },
+	{ "preempt", 0, 0, "no|yes", NULL, NULL, FIELD(preempt), 1 },
+	{ "policy", 0, 0, "auction2|auction1|ipsched", "policy" },
+	{ "node_limits", 0, 0, "no|yes", "node_limits" },
+	{ "on_timeout", 0, 0, "incumbent|halve", "on_timeout" },
+	{ "solver", 0, 0, "native|auto|highs", "solver" },
+	{ "worker", 0, 0, PATH, "worker" },
+	{ "library", 0, 0, PATH, NULL, NULL, FIELD(library) },
+	{ "status", 0, 0, PATH, NULL, NULL, FIELD(status) },
+	{ "shadow", 0, 0, PATH, NULL, NULL, FIELD(shadow_file) },
+	{ "record", 0, 0, PATH, NULL, NULL, FIELD(record) },
+	{ "partitions", 0, 0, WORD, NULL, NULL, FIELD(partitions) },
+	{ "alternatives", 0, 0, "no|yes" }, /* these are job_submit's */
+	{ "gpu_ranges", 0, 0, "no|yes" },
+	{ "invasic", 0, 0, WORD },
+	{ "invasic_socket", 0, 0, PATH },
+	{ "invasic_urgent", 0, 0, WORD },
 };
 
+/* What presets of the library say that the plug-in goes by too; the first is without one. */
 typedef struct {
-	const char *key;
-	const char *values;	/* "|" between them; NULL: any path; "": any word */
-	const char *engine;
-} text_t;
+	const char *name, *older;
+	long window, depth;
+	auc_objective_t objective;
+} preset_t;
 
-static const text_t texts[] = {
-	{ "enabled", "yes|no", NULL },
-	{ "mode", "on|shadow", NULL },
-	{ "shadow", NULL, NULL },
-	{ "record", NULL, NULL },
-	{ "partitions", "", NULL },
-	{ "save", "yes|no", NULL },
-	{ "beyond", "slurm|wait", NULL },
-	{ "locality", "yes|no", NULL },
-	{ "at_once", "yes|no", NULL },
-	{ "preempt", "yes|no", NULL },
-	{ "objective", "priority|size|rate", "objective" },
-	{ "policy", "auction2|auction1|ipsched", "policy" },
-	{ "compact", "yes|no", "compact" },
-	{ "keep_holes", "yes|no", "keep_holes" },
-	{ "contiguous_bids", "yes|no", "contiguous_bids" },
-	{ "paper", "yes|no", "paper" },
-	{ "throughput", "yes|no", "throughput" },
-	{ "preset", "none|default|short|throughput", "preset" },
-	{ "node_limits", "yes|no", "node_limits" },
-	{ "on_timeout", "incumbent|halve", "on_timeout" },
-	{ "solver", "native|auto|highs", "solver" },
-	{ "worker", NULL, "worker" },
-	{ "library", NULL, NULL },
-	{ "alternatives", "yes|no", NULL }, /* these are job_submit's */
-	{ "gpu_ranges", "yes|no", NULL },
-	{ "invasic", "", NULL },
-	{ "invasic_socket", NULL, NULL },
-	{ "invasic_urgent", "", NULL },
-	{ "status", NULL, NULL },
-};
+static const preset_t presets[] = { AUC_PRESETS };
 
 /*
  * Slurm's own words in SchedulerParameters that have no value, in any version: a list of
@@ -114,40 +103,51 @@ static bool _is_slurms(const char *word)
 	return strchr(word, '=') || !xstrncmp(word, "auc_", 4);
 }
 
-static bool _among(const char *value, const char *values)
+/* The place of value among names with "|" between; below 0: it is none of them. */
+static int _among(const char *value, const char *values)
 {
 	size_t len = strlen(value);
+	int n = 0;
 
-	for (const char *v = values; v; v = strchr(v, '|')) {
+	for (const char *v = values; v; v = strchr(v, '|'), n++) {
 		if (*v == '|')
 			v++;
 		if (!strncmp(v, value, len) && ((v[len] == '|') || !v[len]))
-			return true;
+			return n;
 	}
-	return false;
+	return -1;
 }
 
-static bool _is_fine(const char *value, const char *values)
-{
-	if (!values)
-		return value[0] == '/';
-	return values[0] ? _among(value, values) : (value[0] != '\0');
-}
-
-static bool _read_number(const char *value, const number_t *number, long *out)
+/* Whether it may be the setting's. OUT number - what it stands for, but for paths and words. */
+static bool _read(const char *value, const setting_t *setting, long *number)
 {
 	char *end;
 
-	errno = 0;
-	*out = strtol(value, &end, 10);
-	if (errno || (end == value) || *end || (*out < number->least) ||
-	    (*out > number->most)) {
-		error("aucsched: SchedulerParameters: auc_%s=%s: must be a number from %ld to %ld; using %ld",
-		      number->key, value, number->least, number->most,
-		      number->normal);
-		return false;
+	if (setting->values) {
+		*number = 0;
+		if (setting->values[0] == '/')
+			return value[0] == '/';
+		if (!setting->values[0])
+			return value[0] != '\0';
+		return (*number = _among(value, setting->values)) >= 0;
 	}
-	return true;
+	errno = 0;
+	*number = strtol(value, &end, 10);
+	return !errno && (end != value) && !*end &&
+		(*number >= setting->least) && (*number <= setting->most);
+}
+
+static void _say_wrong(const setting_t *setting, const char *value)
+{
+	char *must = !setting->values ?
+		xstrdup_printf("a number from %ld to %ld", setting->least,
+			       setting->most) :
+		xstrdup(setting->values[0] == '/' ? "an absolute path" :
+			setting->values[0] ? setting->values : "a name");
+
+	error("aucsched: SchedulerParameters: auc_%s=%s: must be %s; using the default",
+	      setting->key, value, must);
+	xfree(must);
 }
 
 /* What goes to the library: "key=value " for each, the last value given. */
@@ -178,72 +178,39 @@ static void _set_engine_number(auc_settings_t *settings, const char *key,
 	xfree(text);
 }
 
-static bool _take_number(auc_settings_t *settings, const char *key,
-			 const char *value)
+static void _store(auc_settings_t *settings, const setting_t *setting,
+		   const char *value, long number)
 {
-	for (int i = 0; i < ARRAY_SIZE(numbers); i++) {
-		const number_t *number = &numbers[i];
-		long read;
+	void *field = (char *) settings + setting->field;
 
-		if (xstrcmp(number->key, key))
-			continue;
-		if (!_read_number(value, number, &read))
-			return true;
-		if (number->field)
-			*(int *) ((char *) settings + number->field) = read;
-		if (number->engine)
-			_set_engine_number(settings, number->engine, read);
-		return true;
+	if (!setting->values ||
+	    (setting->values[0] && (setting->values[0] != '/'))) {
+		*(int *) field = number;
+		return;
 	}
-	return false;
+	xfree(*(char **) field);
+	*(char **) field = xstrdup(value);
 }
 
-static void _set_path(char **path, const char *value)
+static bool _take(auc_settings_t *settings, const char *key, const char *value)
 {
-	xfree(*path);
-	*path = xstrdup(value);
-}
+	for (int i = 0; i < ARRAY_SIZE(known); i++) {
+		const setting_t *setting = &known[i];
+		long number;
 
-static bool _take_text(auc_settings_t *settings, const char *key,
-		       const char *value)
-{
-	for (int i = 0; i < ARRAY_SIZE(texts); i++) {
-		const text_t *text = &texts[i];
-
-		if (xstrcmp(text->key, key))
+		if (xstrcmp(setting->key, key))
 			continue;
-		if (!_is_fine(value, text->values)) {
-			error("aucsched: SchedulerParameters: auc_%s=%s: must be %s; using the default",
-			      key, value, !text->values ? "an absolute path" :
-			      text->values[0] ? text->values : "a name");
+		if (setting->instead)
+			info("aucsched: SchedulerParameters: auc_%s is deprecated, and the next version does not have it: %s",
+			     key, setting->instead);
+		if (!_read(value, setting, &number)) {
+			_say_wrong(setting, value);
 			return true;
 		}
-		if (!xstrcmp(key, "enabled"))
-			settings->enabled = !xstrcmp(value, "yes");
-		else if (!xstrcmp(key, "save"))
-			settings->save = !xstrcmp(value, "yes");
-		else if (!xstrcmp(key, "beyond"))
-			settings->beyond_waits = !xstrcmp(value, "wait");
-		else if (!xstrcmp(key, "locality"))
-			settings->locality = !xstrcmp(value, "yes");
-		else if (!xstrcmp(key, "at_once"))
-			settings->at_once = !xstrcmp(value, "yes");
-		else if (!xstrcmp(key, "preempt"))
-			settings->preempt = !xstrcmp(value, "yes");
-		else if (!xstrcmp(key, "mode"))
-			settings->shadow = !xstrcmp(value, "shadow");
-		else if (!xstrcmp(key, "library"))
-			_set_path(&settings->library, value);
-		else if (!xstrcmp(key, "status"))
-			_set_path(&settings->status, value);
-		else if (!xstrcmp(key, "shadow"))
-			_set_path(&settings->shadow_file, value);
-		else if (!xstrcmp(key, "record"))
-			_set_path(&settings->record, value);
-		else if (!xstrcmp(key, "partitions"))
-			_set_path(&settings->partitions, value);
-		if (text->engine)
-			_set_engine(settings, text->engine, value);
+		if (setting->field)
+			_store(settings, setting, value, number);
+		if (setting->engine)
+			_set_engine(settings, setting->engine, value);
 		return true;
 	}
 	return false;
@@ -252,25 +219,10 @@ static bool _take_text(auc_settings_t *settings, const char *key,
 static void _defaults(auc_settings_t *settings)
 {
 	auc_settings_free(settings);
-	settings->enabled = settings->save = settings->preempt = true;
-	settings->beyond_waits = -1;
-	for (int i = 0; i < ARRAY_SIZE(numbers); i++) {
-		const number_t *number = &numbers[i];
-
-		if (number->field)
-			*(int *) ((char *) settings + number->field) =
-				number->normal;
-	}
-	settings->net_s = settings->at_once = -1;
-}
-
-/* The value that a number has where nothing is given. */
-static int _normal(const char *key)
-{
-	for (int i = 0; i < ARRAY_SIZE(numbers); i++)
-		if (!xstrcmp(numbers[i].key, key))
-			return numbers[i].normal;
-	return 0;
+	for (int i = 0; i < ARRAY_SIZE(known); i++)
+		if (known[i].normal)
+			*(int *) ((char *) settings + known[i].field) =
+				known[i].normal;
 }
 
 /* What the engine is given for a key, and whatever comes after it; NULL: nothing. */
@@ -287,71 +239,61 @@ static const char *_given(const char *engine, const char *key)
 	return NULL;
 }
 
-/* 0: nothing. */
-static long _given_number(const char *engine, const char *key)
+static long _given_number(const char *engine, const char *key, long missing)
 {
 	const char *value = _given(engine, key);
 
-	return value ? strtol(value, NULL, 10) : 0;
+	return value ? strtol(value, NULL, 10) : missing;
 }
 
+/* The whole value, which a blank ends or nothing. */
 static bool _is_given(const char *engine, const char *key, const char *value)
 {
-	return !xstrncmp(_given(engine, key), value, strlen(value));
+	const char *given = _given(engine, key);
+	size_t len = strlen(value);
+
+	return given && !strncmp(given, value, len) &&
+		(!given[len] || (given[len] == ' '));
 }
 
-/* What a start is worth: as given, or by auc_throughput or auc_preset. */
-static auc_objective_t _objective(const char *engine)
+static const preset_t *_preset(const char *engine)
 {
-	bool size = _is_given(engine, "preset", "throughput");
-	bool rate = _is_given(engine, "throughput", "yes") ||
-		_is_given(engine, "preset", "default") ||
-		_is_given(engine, "preset", "short");
-
-	if (_given(engine, "objective")) {
-		size = _is_given(engine, "objective", "size");
-		rate = _is_given(engine, "objective", "rate");
-	}
-	if (size)
-		return AUC_BY_SIZE;
-	return rate ? AUC_BY_RATE : AUC_BY_PRIORITY;
+	for (int i = 1; i < ARRAY_SIZE(presets); i++)
+		if (_is_given(engine, "preset", presets[i].name) ||
+		    (presets[i].older &&
+		     _is_given(engine, presets[i].older, "yes")))
+			return &presets[i];
+	return &presets[0];
 }
 
-/* Unless given. These presets plan for more jobs than take part otherwise. */
-static long _usual(const char *engine, const number_t *number)
-{
-	if (!xstrcmp(number->key, "window") &&
-	    (_is_given(engine, "preset", "short") ||
-	     _is_given(engine, "preset", "throughput")))
-		return 500;
-	return number->normal;
-}
-
-/* What was not given, save numbers that something else implies. */
+/* What was not given, and what the plug-in goes by of that which is for the library. */
 static void _fill_in(auc_settings_t *settings)
 {
-	bool paper = _is_given(settings->engine, "paper", "yes");
+	const char *engine = settings->engine;
+	const preset_t *preset = _preset(engine);
+	bool ipsched = _is_given(engine, "policy", "ipsched");
 	/* In the systems of the papers nobody else starts jobs. */
-	bool alone = paper || _is_given(settings->engine, "policy", "ipsched");
+	bool alone = ipsched || !xstrcmp(preset->name, "paper");
 
-	settings->counts = !_is_given(settings->engine, "policy", "ipsched") &&
-		!_is_given(settings->engine, "policy", "auction1");
-	settings->objective = _objective(settings->engine);
+	settings->counts = !ipsched && !_is_given(engine, "policy", "auction1");
+	settings->objective = preset->objective;
+	if (_given(engine, "objective"))
+		settings->objective =
+			_is_given(engine, "objective", "rate") ? AUC_BY_RATE :
+			_is_given(engine, "objective", "size") ? AUC_BY_SIZE :
+			AUC_BY_PRIORITY;
+	settings->limit = _given_number(engine, "window", preset->window) +
+		_given_number(engine, "depth", preset->depth);
 	if (settings->beyond_waits < 0)
 		settings->beyond_waits = alone;
 	if (settings->net_s < 0)
-		settings->net_s = alone ? 0 : _normal("net_s");
+		settings->net_s = alone ? 0 : 60;
 	if (settings->at_once < 0)
 		settings->at_once = !alone;
-	for (int i = 0; i < ARRAY_SIZE(numbers); i++) {
-		const number_t *number = &numbers[i];
-
-		if (number->engine && !number->implied &&
-		    !(paper && number->paper) &&
-		    !_given(settings->engine, number->engine))
-			_set_engine_number(settings, number->engine,
-					   _usual(settings->engine, number));
-	}
+	if (_given(engine, "solver") && !_is_given(engine, "solver", "native") &&
+	    !_given(engine, "worker"))
+		_set_engine(settings, "worker", AUC_WORKER);
+	_set_engine_number(settings, "deadline_ms", settings->deadline_ms);
 }
 
 /* Slurm's own setting: so many RPCs under way, and schedulers stand back. 0: never. */
@@ -365,8 +307,6 @@ static int _max_rpcs(void)
 extern void auc_settings_read(auc_settings_t *settings)
 {
 	char *params = xstrdup(slurm_conf.sched_params), *save = NULL, *token;
-	const char *solver;
-	long bids, drafts;
 	bool listing = false;	/* auc_partitions=a,b has commas too */
 
 	_defaults(settings);
@@ -380,8 +320,7 @@ extern void auc_settings_read(auc_settings_t *settings)
 			continue;
 		if (value)
 			*value++ = '\0';
-		if (!value || (!_take_number(settings, token + 4, value) &&
-			       !_take_text(settings, token + 4, value)))
+		if (!value || !_take(settings, token + 4, value))
 			error("aucsched: SchedulerParameters: %s%s%s: there is no such setting; ignored",
 			      token, value ? "=" : "", value ? value : "");
 		listing = !xstrcmp(token, "auc_partitions") &&
@@ -389,18 +328,7 @@ extern void auc_settings_read(auc_settings_t *settings)
 	}
 	xfree(params);
 	_fill_in(settings);
-	solver = _given(settings->engine, "solver");
-	if (solver && xstrncmp(solver, "native", 6) &&
-	    !_given(settings->engine, "worker"))
-		_set_engine(settings, "worker", AUC_WORKER);
 	settings->max_rpcs = _max_rpcs();
-	bids = _given_number(settings->engine, "bids");
-	drafts = _given_number(settings->engine, "drafts");
-	if (bids && (drafts > bids))
-		_set_engine_number(settings, "drafts", bids);
-	/* With auc_paper=yes there is no depth unless it is given. */
-	settings->limit = _given_number(settings->engine, "window") +
-		_given_number(settings->engine, "depth");
 }
 
 extern void auc_settings_free(auc_settings_t *settings)

@@ -10,23 +10,24 @@
 #include "price.h"
 
 typedef struct {
-	bool enabled;		/* auc_enabled */
-	bool shadow;		/* auc_mode=shadow: decisions are written down, and that is all */
+	char *engine;		/* settings for aucsched_configure() */
+	int enabled;		/* auc_enabled: 0 or 1, as all others that are yes or no */
+	int shadow;		/* auc_mode=shadow: decisions are written down, and that is all */
 	int interval;		/* auc_interval, s */
 	int delay_ms;		/* auc_delay_ms */
 	int start_ms;		/* auc_start_ms */
 	int lock_percent;	/* auc_lock_percent */
 	int deadline_ms;	/* auc_deadline_ms */
-	bool save;		/* auc_save */
+	int save;		/* auc_save */
 	int beyond_waits;	/* auc_beyond=wait; below 0 while none is known */
 	int net_s;		/* auc_net_s; 0: no such net */
-	int at_once;		/* auc_at_once: 0 or 1 */
-	bool locality;		/* auc_locality */
+	int at_once;		/* auc_at_once */
+	int locality;		/* auc_locality */
 	int file_memory;	/* auc_file_memory, MB a node; 0: all that the node has */
 	int max_rpcs;		/* max_rpc_cnt; 0: none */
 	int offers;		/* auc_slurm_bids */
-	bool preempt;		/* auc_preempt */
-	auc_objective_t objective; /* auc_objective, or what auc_throughput has */
+	int preempt;		/* auc_preempt */
+	auc_objective_t objective; /* auc_objective, or the preset's */
 	bool counts;		/* the policy counts memory, GPUs by type and licences: auction2 */
 	int limit;		/* window + depth: jobs handed to the library */
 	char *library;		/* auc_library; NULL: beside the plug-in, then the loader's path */
@@ -36,7 +37,6 @@ typedef struct {
 	char *record;		/* auc_record; NULL: none */
 	char *partitions;	/* auc_partitions, names with commas between; NULL: all */
 	int users_share;	/* auc_users_share, percent */
-	char *engine;		/* settings for aucsched_configure() */
 } auc_settings_t;
 
 /*

@@ -22,7 +22,7 @@ func TestSimulationsTakeLonger(t *testing.T) {
 	}
 	backfill, err := sim.NewBackfill(sim.DefaultBackfill())
 	require.NoError(t, err)
-	o := core.DefaultAuctionOptions()
+	o := core.Preset("none")
 	o.Work, o.Window = 20_000, 20
 	auction, err := core.NewAuction(o, nil)
 	require.NoError(t, err)

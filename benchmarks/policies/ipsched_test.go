@@ -89,7 +89,7 @@ func TestIPSchedPlans(t *testing.T) {
 				known.Pending = append(known.Pending, job)
 			}
 		}
-		o := core.DefaultAuctionOptions()
+		o := core.Preset("none")
 		o.Reservations, o.Work = 0, 100_000
 		a, err := core.NewAuction(o, nil)
 		require.NoError(t, err)

@@ -39,7 +39,7 @@ func TestLayoutsMakeRoom(t *testing.T) {
 		bids.Request{Cores: 3, MinNodes: 1, MaxNodes: 1},
 		bids.Request{MinNodes: 1, TasksPerNode: 1},
 	)}
-	o := core.PaperAuctionOptions()
+	o := core.Preset("paper")
 	require.Equal(t, 2, started(decide(t, o, s)), "J2 finds two cores on each node")
 	o.Determiner = Layouts
 	p := decide(t, o, s)
@@ -58,7 +58,7 @@ func TestLayoutsAreWorthAtLeastFixedOnes(t *testing.T) {
 	more := 0
 	for range 20 { // what comes up is left to chance
 		rapid.Check(t, func(t *rapid.T) {
-			s, o := drawSnapshot(t), core.PaperAuctionOptions()
+			s, o := drawSnapshot(t), core.Preset("paper")
 			o.Work = rapid.SampledFrom([]int64{1, 100, 1000, 10_000_000}).Draw(t, "work")
 			fixed := decide(t, o, s)
 			o.Determiner = Layouts
@@ -93,7 +93,7 @@ func (taker) Decide(_ context.Context, s *core.Snapshot, _ core.Limits, p *core.
 // With offers the plan is worth at least what Slurm would start in queue order.
 func TestLayoutsAreWorthTheirOffers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s, o := drawSnapshot(t), core.PaperAuctionOptions()
+		s, o := drawSnapshot(t), core.Preset("paper")
 		o.Determiner, o.MaxBidsPerJob, o.Work = Layouts, 1, rapid.Int64Range(1, 5000).Draw(t, "work")
 		a, err := core.NewAuction(o, nil)
 		require.NoError(t, err)
@@ -123,7 +123,7 @@ func TestLayoutsDeadlineStrikesAtAnyMoment(t *testing.T) {
 	s, most := &core.Snapshot{Nodes: nodes, Pending: queue(100, reqs...)}, 0
 	for k := range 32 {
 		begin, asked := time.Unix(1000, 0), 0
-		o := core.DefaultAuctionOptions()
+		o := core.Preset("none")
 		o.Determiner = Layouts
 		o.Clock = func() time.Time { asked++; return begin.Add(time.Duration(asked) * time.Millisecond) }
 		a, err := core.NewAuction(o, nil)
@@ -149,7 +149,7 @@ func TestLayoutsAllocateNothingInSteadyState(t *testing.T) {
 			bids.Request{Cores: 16 + 8*i, MinNodes: 2 + i, MaxNodes: 2 + i, MinGPUs: 1, MaxGPUs: 2, MixedGPUs: i%2 == 0})
 	}
 	s.Pending = queue(600, reqs...)
-	o := core.DefaultAuctionOptions()
+	o := core.Preset("none")
 	o.Determiner, o.Work = Layouts, 300_000
 	o.Clock = func() time.Time { return time.Time{} }
 	a, err := core.NewAuction(o, nil)

@@ -35,7 +35,7 @@ func (w watched) Decide(ctx context.Context, s *core.Snapshot, l core.Limits, p 
 // However short a cycle is, all jobs run that can: what a cycle had no time for
 // is decided on later.
 func TestNoCycleLimitLeavesJobsUnrun(t *testing.T) {
-	halve, layouts := older.DefaultOptions(), core.DefaultAuctionOptions()
+	halve, layouts := older.DefaultOptions(), core.Preset("none")
 	halve.OnTimeout, layouts.Determiner = older.Halve, Layouts
 	a, err := core.NewAuction(layouts, nil)
 	require.NoError(t, err)

@@ -60,7 +60,7 @@ func aucsched1Row(p papers.Aucsched1Row) Row {
 		row.Args = append(row.Args, "--policy=backfill")
 		return row
 	}
-	row.Args = append(row.Args, "--policy=auction1", "--paper", multifactor)
+	row.Args = append(row.Args, "--policy=auction1", "--preset=paper", multifactor)
 	row.Args = append(row.Args, aucsched1Variant(p.Variant)...)
 	return row
 }
@@ -69,7 +69,7 @@ func aucsched1Row(p papers.Aucsched1Row) Row {
 func aucsched1Variant(variant string) []string {
 	// CPLEX has 5 s in the paper for what our solver's default work is here.
 	seconds := func(s int64) string {
-		return fmt.Sprintf("--work=%d", core.PaperAuctionOptions().Work*s/5)
+		return fmt.Sprintf("--work=%d", core.Preset("paper").Work*s/5)
 	}
 	switch variant {
 	case "":

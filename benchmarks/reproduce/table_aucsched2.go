@@ -37,11 +37,11 @@ func aucsched2Tables() []Table {
 			t.Rows = append(t.Rows, row)
 			continue
 		}
-		row.Args = args("--policy=auction2", "--paper")
+		row.Args = args("--policy=auction2", "--preset=paper")
 		defaults := row
 		defaults.Method, defaults.Args = p.Method+", our defaults", args("--policy=auction2")
 		throughput := row
-		throughput.Method, throughput.Args = p.Method+", --throughput", args("--policy=auction2", "--throughput")
+		throughput.Method, throughput.Args = p.Method+", packed", args("--policy=auction2", "--preset=packed")
 		t.Rows = append(t.Rows, row, defaults, throughput)
 	}
 	return []Table{t}

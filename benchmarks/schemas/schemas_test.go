@@ -53,7 +53,7 @@ func judge(s *jsonschema.Schema, text []byte) error {
 }
 
 func policiesOf(t require.TestingT) []core.Policy {
-	o := core.DefaultAuctionOptions()
+	o := core.Preset("none")
 	o.Estimates = true
 	auction, err := core.NewAuction(o, nil)
 	require.NoError(t, err)

@@ -110,9 +110,9 @@ func TestWrongUsageAndInput(t *testing.T) {
 		`--policy: "odd" is unknown`: {"plan", "../../examples/table1.json", "--policy", "odd"},
 		"--slurm-bids: policy backfill": {"simulate", "--cluster", "9x8", "--workload",
 			"gen:tsubame-1.NC", "--policy", "backfill", "--slurm-bids"},
-		"bids per job 0":                {"plan", "../../examples/table1.json", "--bids", "0"},
+		"--reservations 65: must be":    {"plan", "../../examples/table1.json", "--reservations", "65"},
 		`--solver: "odd" is unknown`:    {"plan", "../../examples/table1.json", "--solver", "odd"},
-		`--objective "odd": must be`:    {"plan", "../../examples/table1.json", "--objective", "odd"},
+		`--objective odd: must be`:      {"plan", "../../examples/table1.json", "--objective", "odd"},
 		"--deadline: -1s":               {"plan", "../../examples/table1.json", "--deadline", "-1s"},
 		"--cluster and --workload":      {"simulate"},
 		"--cluster: ":                   {"simulate", "--cluster", "0x8", "--workload", "gen:tsubame-1.NC"},
@@ -159,7 +159,7 @@ func TestObjectiveFlag(t *testing.T) {
 		for _, paper := range []bool{false, true} {
 			args := []string{"plan", "-", "--reservations", "0", "--objective", objective}
 			if paper {
-				args = append(args, "--paper")
+				args = append(args, "--preset", "paper")
 			}
 			code, out, errs := aucsched(t, w, args...)
 			require.Zero(t, code, errs)
@@ -210,7 +210,7 @@ func TestDidYouMean(t *testing.T) {
 			`lead, lead-bf, random, dotprod, gpuclustering, gpupacking, bestfit, fgd, foresight; did you mean "lea-bf"?`: append(
 			simulate, "--policy", "lea-fb"),
 		`--policy: "" is unknown; known are auction1, auction2, backfill, easy, easy-sjf, `:   append(simulate, "--policy", ""),
-		`--objective "priorty": must be priority, size or rate; did you mean "priority"?`:     append(simulate, "--objective", "priorty"),
+		`--objective priorty: must be priority, size or rate; did you mean "priority"?`:       append(simulate, "--objective", "priorty"),
 		`--solver: "nativ" is unknown; known are native, highs, auto; did you mean "native"?`: append(simulate, "--solver", "nativ"),
 		`--priority: "mulitfactor" is unknown; known are basic, multifactor; did you mean ` +
 			`"multifactor"?`: append(simulate, "--priority", "mulitfactor"),
@@ -236,8 +236,33 @@ func TestFlagThatDoesNothing(t *testing.T) {
 		"aucsched: warning: --objective does nothing with --policy backfill; it is for auction1, auction2, ipsched\n")
 	_, errs = plan("--explain-trials", "3")
 	require.Contains(t, errs, "aucsched: warning: --explain-trials does nothing without --explain\n")
-	_, errs = plan("--policy", "auction2", "--objective", "size", "--drafts", "2", "--seed", "4", "--explain", "--explain-trials", "0")
+	_, errs = plan("--policy", "auction2", "--objective", "size", "--depth", "2", "--seed", "4", "--explain", "--explain-trials", "0")
 	require.Empty(t, errs)
+}
+
+// Flags that only this version has decide as what has their place, and say so in a line.
+func TestOlderFlags(t *testing.T) {
+	plan := func(args ...string) (out, errs string) {
+		code, out, errs := aucsched(t, "", append([]string{"plan", "../../examples/blocked.json", "--json"}, args...)...)
+		require.Zero(t, code, errs)
+		return regexp.MustCompile(`"cycle_ms":[^,]*`).ReplaceAllString(out, ""), errs
+	}
+	for older, now := range map[string]string{"--paper": "paper", "--throughput": "packed", "--paper=false": "none"} {
+		want, errs := plan("--preset", now)
+		require.Empty(t, errs)
+		out, errs := plan(older)
+		require.Equal(t, want, out)
+		name, _, _ := strings.Cut(older, "=")
+		require.Regexp(t, "^aucsched: warning: "+name+" is deprecated, and the next version does not have it: "+
+			"use --preset (paper|packed)\n$", errs)
+	}
+	for _, flag := range []string{"--bids=15", "--drafts=7", "--work=10000000", "--contiguous-bids=false"} {
+		want, _ := plan()
+		out, errs := plan(flag)
+		require.Equal(t, want, out)
+		name, _, _ := strings.Cut(flag, "=")
+		require.Equal(t, "aucsched: warning: "+name+" is deprecated, and the next version does not have it: presets say it\n", errs)
+	}
 }
 
 func TestDryRunSaysWhatItChecked(t *testing.T) {
@@ -273,6 +298,9 @@ func TestHelpBySubject(t *testing.T) {
 		titles := regexp.MustCompile(`(?m)^(\S.*):\n +(?:-\w, )?--`).FindAllStringSubmatch(out, -1)
 		flags := 0
 		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Hidden {
+				return
+			}
 			flags++
 			require.Len(t, regexp.MustCompile(`(?m)^(  -\w, | {6})--`+f.Name+`( |$)`).FindAllString(out, -1), 1, "%s --%s",
 				c.Name(), f.Name)
@@ -282,7 +310,7 @@ func TestHelpBySubject(t *testing.T) {
 	_, out, _ := aucsched(t, "", "simulate", "--help")
 	require.Regexp(t,
 		`(?s)\nMachine and workload:\n.*--cluster.*\nSimulation:\n.*--seed.*`+
-			`\nPolicy:\n.*--policy.*\nAuctions \(auction1, auction2\):\n.*--bids`+
+			`\nPolicy:\n.*--policy.*\nAuctions \(auction1, auction2\):\n.*--preset`+
 			`.*\nInput files and data locality:\n.*--mode.*\nOutput:\n.*--json.*\nOther flags:\n  `+
 			`-h, --help +help for simulate\n\nGlobal Flags:`, out)
 }

@@ -473,7 +473,7 @@ static void test_version(void)
 
 static void test_settings(void)
 {
-	static const char *bad[] = {"window=0", "odd=1", "window", "solver=auto", "deadline_ms=0", "drafts=99", "objective=\xff", ",=,", "policy=odd", "paper=yes throughput=yes"};
+	static const char *bad[] = {"window=0", "odd=1", "window", "solver=auto", "deadline_ms=0", "drafts=4097", "objective=\xff", ",=,", "policy=odd", "paper=yes throughput=yes"};
 	char err[200];
 	int64_t h = must_open(" window=3,depth=0\tobjective=size ");
 

@@ -24,7 +24,7 @@ type Subject struct {
 func PolicySubjects() []Subject {
 	return []Subject{
 		{"Policy", []string{"policy", "scheduler", "objective", "window", "work"}},
-		{"Auctions (auction1, auction2)", []string{"preset", "promise", "paper", "throughput", "bids", "compact",
+		{"Auctions (auction1, auction2)", []string{"preset", "promise", "bids", "compact",
 			"contiguous-bids", "depth", "drafts", "keep-holes", "patience", "reservations", "slurm-bids", "solver"}},
 		{"The policy ipsched", []string{"node-limits", "on-timeout"}},
 	}

@@ -269,7 +269,7 @@ func TestPanicIsAnErrorAndForgotten(t *testing.T) {
 		"index out of range [7]":             func() error { _ = in.Jobs[len(in.Jobs)+4]; return nil },
 		"solver broken: nothing comes to me": func() error { return errors.New("nothing comes to me") },
 	} {
-		a, err := core.NewAuction(core.DefaultAuctionOptions(), broken{do})
+		a, err := core.NewAuction(core.Preset("none"), broken{do})
 		require.NoError(t, err)
 		e.policy = a
 		var out Output

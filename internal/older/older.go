@@ -6,11 +6,14 @@ package older
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -58,17 +61,30 @@ func DefaultOptions() Options {
 	return Options{Window: 200, NodeLimits: true, Work: 10_000_000}
 }
 
+// Shared are the settings of the auctions that ipsched has too, in fields of the same names.
+var Shared = []string{"objective", "window", "work"}
+
+// Read sets these as they are given to the auctions, "name=value"; faults are theirs to report.
+func (o *Options) Read(given []string) {
+	for _, pair := range given {
+		if name, _, _ := strings.Cut(pair, "="); slices.Contains(Shared, name) {
+			_, _ = settings.Set(settings.All, o, pair)
+		}
+	}
+}
+
 // Validate reports the first setting that is out of range, as a [*core.OptionError].
 func (o *Options) Validate() error {
 	switch {
 	case o.Objective != core.ByPriority && o.Objective != core.BySize:
 		return &core.OptionError{Option: "objective", Value: o.Objective, Why: "ipsched knows priority and size"}
-	case o.Window < 1 || o.Window > 1<<20:
-		return &core.OptionError{Option: "window", Value: o.Window, Why: fmt.Sprintf("must be 1 to %d jobs", 1<<20)}
 	case int(o.OnTimeout) >= len(timeoutNames):
 		return &core.OptionError{Option: "on timeout", Value: o.OnTimeout, Why: "is unknown"}
-	case o.Work < 0:
-		return &core.OptionError{Option: "work", Value: o.Work, Why: "must not be negative"}
+	}
+	for _, name := range Shared {
+		if s := settings.Find(name); s.Get(o) < s.Low || s.Get(o) > s.Most() {
+			return &core.OptionError{Option: name, Value: s.Get(o), Why: s.Must()}
+		}
 	}
 	return nil
 }

@@ -142,7 +142,7 @@ func checkGantt(t require.TestingT, d *data, p *Page, records map[string]sim.Rec
 // With a range of GPUs the curve counts what is allocated, for as long as it is.
 func TestCurveOfGPURanges(t *testing.T) {
 	nodes := []nodeset.Capacity{{Cores: 4, GPUs: 3}}
-	policy, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	policy, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	p, records := simulateUnder(t, policy, nodes, []workload.Job{jobOf("a", bids.Request{Cores: 4, MinGPUs: 1, MaxGPUs: 3}, 0, 300, 300)})
 	require.Equal(t, int64(100), records["a"].End)

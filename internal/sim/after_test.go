@@ -49,7 +49,7 @@ func TestAfter(t *testing.T) {
 			jobs = append(jobs, j)
 		}
 		given := slices.Clone(jobs)
-		auction, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+		auction, err := core.NewAuction(core.Preset("none"), nil)
 		require.NoError(t, err)
 		backfill, err := NewBackfill(DefaultBackfill())
 		require.NoError(t, err)

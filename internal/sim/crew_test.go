@@ -35,7 +35,7 @@ func (w watched) Decide(ctx context.Context, s *core.Snapshot, l core.Limits, p 
 func both(t require.TestingT) []core.Policy {
 	b, err := NewBackfill(DefaultBackfill())
 	require.NoError(t, err)
-	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	a, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	return []core.Policy{b, a}
 }

@@ -104,7 +104,7 @@ func TestRunningJobsKeepTheirFile(t *testing.T) {
 // file nothing changes.
 func TestAuctionPrefersHolders(t *testing.T) {
 	run := func(prefer bool, jobs []workload.Job) (*Result, map[string][3]int64) {
-		o := core.DefaultAuctionOptions()
+		o := core.Preset("none")
 		a, err := core.NewAuction(o, nil)
 		require.NoError(t, err)
 		return withFiles(t, Files{Bandwidth: 100, Memory: 2000, Prefer: prefer}, 8, a, jobs)
@@ -134,7 +134,7 @@ func TestAuctionPrefersHolders(t *testing.T) {
 // A wide job is not kept waiting by jobs that prefer nodes of its place, however many come.
 func TestPreferencesStarveNobody(t *testing.T) {
 	for _, patience := range []int64{0, 3600} {
-		o := core.DefaultAuctionOptions()
+		o := core.Preset("none")
 		o.Patience = patience
 		a, err := core.NewAuction(o, nil)
 		require.NoError(t, err)

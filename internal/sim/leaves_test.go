@@ -24,7 +24,7 @@ func TestLeavesOfJobs(t *testing.T) {
 			Request: bids.Request{MinNodes: nodes, TasksPerNode: 4}}, Submit: submit, Duration: 50}
 	}
 	jobs := []workload.Job{job(0, 2), job(6, 3), job(9, 1)}
-	auction, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	auction, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	backfill, err := NewBackfill(DefaultBackfill())
 	require.NoError(t, err)

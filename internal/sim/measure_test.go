@@ -29,7 +29,7 @@ func TestMeasureIsWhatRunSays(t *testing.T) {
 		var p core.Policy
 		var err error
 		if rapid.Bool().Draw(t, "auction") {
-			p, err = core.NewAuction(core.DefaultAuctionOptions(), nil)
+			p, err = core.NewAuction(core.Preset("none"), nil)
 		} else {
 			p, err = NewBackfill(smallOptions(t))
 		}

@@ -86,7 +86,7 @@ func TestAuctionsAreWorthTheirOffers(t *testing.T) {
 	short := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawState(t)
-		o := core.PaperAuctionOptions()
+		o := core.Preset("paper")
 		o.MaxBidsPerJob, o.Work = 1, rapid.Int64Range(1, 5000).Draw(t, "work")
 		a, err := core.NewAuction(o, nil)
 		require.NoError(t, err)

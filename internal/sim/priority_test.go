@@ -212,7 +212,7 @@ func TestOwnPrioritiesChangeNothing(t *testing.T) {
 }
 
 func auction(t require.TestingT) core.Policy {
-	o := core.DefaultAuctionOptions()
+	o := core.Preset("none")
 	o.Work = 2000
 	a, err := core.NewAuction(o, nil)
 	require.NoError(t, err)

@@ -19,10 +19,10 @@ import (
 // However short a cycle is, all jobs run that can: what a cycle had no time for
 // is decided on later.
 func TestNoCycleLimitLeavesJobsUnrun(t *testing.T) {
-	paper, none := core.PaperAuctionOptions(), core.DefaultAuctionOptions()
+	paper, none := core.Preset("paper"), core.Preset("none")
 	none.Reservations = 0
 	var all []core.Policy
-	for _, o := range []core.AuctionOptions{core.DefaultAuctionOptions(), none, paper, core.ThroughputAuctionOptions()} {
+	for _, o := range []core.AuctionOptions{core.Preset("none"), none, paper, core.Preset("packed")} {
 		a, err := core.NewAuction(o, nil)
 		require.NoError(t, err)
 		all = append(all, a)

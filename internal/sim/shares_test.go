@@ -87,7 +87,7 @@ func TestPropertySharesKeepToGPUs(t *testing.T) {
 	beside := 0
 	rapid.Check(t, func(t *rapid.T) {
 		cfg, jobs := drawPods(t)
-		holes := core.DefaultAuctionOptions()
+		holes := core.Preset("none")
 		holes.KeepHoles = true
 		keeping, err := core.NewAuction(holes, nil)
 		require.NoError(t, err)

@@ -72,7 +72,7 @@ func TestDurationByAllGPUs(t *testing.T) {
 func TestJobsThatRunByAlternativesOnly(t *testing.T) {
 	j := jobOf(1, bids.Request{Cores: 100}, 0, 10, 10)
 	j.Alternatives = []bids.Request{{Cores: 4, MinGPUs: 1}}
-	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	a, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	res, err := Run(context.Background(), NewConfig(nodesOf([3]int{2, 4, 1})), a, []workload.Job{j})
 	require.NoError(t, err)

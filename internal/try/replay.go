@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -148,24 +149,12 @@ func (p *Past) Slurm() Policy {
 	return Policy{Name: "backfill", Whole: true, Make: func() (core.Policy, error) { return sim.NewBackfill(p.Backfill) }}
 }
 
-// NoPreset stands for the auction without a preset.
-const NoPreset = "none"
-
 // Presets are the names that Preset takes.
-func Presets() []string { return append(core.Presets(), NoPreset) }
+func Presets() []string { return append(settings.Planned(), "none") }
 
 // Preset is the auction with that preset, or with none.
 func Preset(name string) Policy {
-	return Policy{Name: name, Make: func() (core.Policy, error) {
-		if name == NoPreset {
-			return core.NewAuction(core.DefaultAuctionOptions(), nil)
-		}
-		o, err := core.AuctionPreset(name)
-		if err != nil {
-			return nil, err
-		}
-		return core.NewAuction(o, nil)
-	}}
+	return Policy{Name: name, Make: func() (core.Policy, error) { return core.NewAuction(core.Preset(name), nil) }}
 }
 
 // Replay is when jobs begin, by index in Past.Jobs, in seconds as Job.Submit; never is -1.
@@ -188,11 +177,7 @@ func (p *Past) What() *Replay {
 
 // settings is the line of slurm.conf that has the plug-in decide as a replay of Preset did.
 func (r *Replay) settings() string {
-	preset := ",auc_preset=" + r.Policy
-	if r.Policy == NoPreset {
-		preset = ""
-	}
-	return fmt.Sprintf("%s: SchedulerParameters=auc_interval=%d%s", r.Policy, r.Interval, preset)
+	return fmt.Sprintf("%s: SchedulerParameters=auc_interval=%d,auc_preset=%[1]s", r.Policy, r.Interval)
 }
 
 // Setting is how a replay is simulated.

@@ -376,7 +376,7 @@ func TestMissingColumns(t *testing.T) {
 		rename(t, sacct, c.without)
 		p, err := Read(sacct, conf, Options{Weeks: 1})
 		require.NoError(t, err)
-		report := p.NewReport([]*Replay{p.What(), p.What(), {Policy: NoPreset, Interval: 3, Began: p.What().Began}}, 1)
+		report := p.NewReport([]*Replay{p.What(), p.What(), {Policy: "none", Interval: 3, Began: p.What().Began}}, 1)
 		text, page := texts(t, report)
 		require.Contains(t, text, c.said)
 		require.Equal(t, c.void, report.Judged == Void, "%v: %s", c.without, report.Judged)

@@ -74,7 +74,7 @@ func TestExampleOfComponents(t *testing.T) {
 	require.NoError(t, err)
 	w, err := Read(bytes.NewReader(text), "group.json")
 	require.NoError(t, err)
-	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	a, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	var p core.Plan
 	require.NoError(t, a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p))

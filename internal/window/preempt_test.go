@@ -23,7 +23,7 @@ func TestPreemptionIsReadAndWritten(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1<<3|1, w.Snapshot.Pending[0].Preempts)
 	require.Zero(t, w.Snapshot.Pending[1].Preempts)
-	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	a, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	var p core.Plan
 	require.NoError(t, a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p))

@@ -68,7 +68,7 @@ func TestExplainQuotas(t *testing.T) {
 	_, after, _ := strings.Cut(rest, "]},")
 	w, err := Read(strings.NewReader(before+`"alternatives": []},`+after), "w.json")
 	require.NoError(t, err)
-	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	a, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	e, err := core.NewExplainer(context.Background(), a, &w.Snapshot, core.Limits{})
 	require.NoError(t, err)

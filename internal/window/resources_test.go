@@ -142,7 +142,7 @@ func TestResourcesCountedByHand(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, total, w.Snapshot.Nodes.TotalOf(0))
 		require.Equal(t, free, w.Snapshot.Nodes.FreeOf(0))
-		a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+		a, err := core.NewAuction(core.Preset("none"), nil)
 		require.NoError(t, err)
 		var p core.Plan
 		require.NoError(t, a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p))

@@ -68,7 +68,7 @@ func TestReadShares(t *testing.T) {
 func TestOutcomeOfShares(t *testing.T) {
 	w, err := Read(strings.NewReader(sharing), "w.json")
 	require.NoError(t, err)
-	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	a, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	var p core.Plan
 	require.NoError(t, a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p))
@@ -89,7 +89,7 @@ func TestReadSharesOfNothing(t *testing.T) {
 	require.NoError(t, err)
 	_, shared := w.Snapshot.Nodes.Shares()
 	require.False(t, shared)
-	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	a, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	var p core.Plan
 	require.NoError(t, a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p))
@@ -220,14 +220,16 @@ func TestPlansOfSharesAreWindows(t *testing.T) {
 					require.True(t, u == nil || free == size[n]-u.taken)
 				}
 			}
-			a, err := core.NewAuction(core.AuctionOptions{Window: 8, MaxBidsPerJob: 6, Drafts: 3, Reservations: 1, Work: 20_000}, nil)
+			o := core.Preset("none")
+			o.Window, o.Depth, o.MaxBidsPerJob, o.Drafts, o.Work = 8, 0, 6, 3, 20_000
+			a, err := core.NewAuction(o, nil)
 			require.NoError(t, err)
 			var p core.Plan
 			require.NoError(t, a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p))
 			require.NoError(t, core.Verify(&w.Snapshot, &p))
-			o, err := NewOutcome("auction2", w, &p)
+			outcome, err := NewOutcome("auction2", w, &p)
 			require.NoError(t, err)
-			for _, d := range o.Decisions {
+			for _, d := range outcome.Decisions {
 				if !d.Start {
 					continue
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/examples"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -66,7 +67,7 @@ func TestOutcomeOfAlternatives(t *testing.T) {
 		{"id":"A","priority":5,"cores":4,"gpus_per_node":4,"alternatives":[{"cores":17},{"cores":6}]},
 		{"id":"M","priority":4,"cores":4,"nodes":2,"gpus_per_node":"1-2","gpus_uniform":false}]}`), "w.json")
 	require.NoError(t, err)
-	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	a, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	var p core.Plan
 	require.NoError(t, a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p))
@@ -169,7 +170,7 @@ func TestReadErrors(t *testing.T) {
 func TestOutcome(t *testing.T) {
 	w, err := Read(strings.NewReader(good), "w.json")
 	require.NoError(t, err)
-	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	a, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	var p core.Plan
 	require.NoError(t, a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p))
@@ -196,12 +197,11 @@ func TestExamples(t *testing.T) {
 }
 
 // anySettings are the settings of a number, each bit another one.
-func anySettings(t require.TestingT, kind uint8) core.AuctionOptions {
-	o := core.AuctionOptions{MaxBidsPerJob: 6, Drafts: 3, Reservations: 1}
+func anySettings(kind uint8) core.AuctionOptions {
+	o := core.Preset("none")
+	o.MaxBidsPerJob, o.Drafts = 6, 3
 	if preset := kind % 4; preset > 0 {
-		var err error
-		o, err = core.AuctionPreset(core.Presets()[preset-1])
-		require.NoError(t, err)
+		o = core.Preset(settings.Planned()[preset-1])
 	}
 	o.Window, o.Work, o.Depth = 8, 20_000, int(kind>>2&1)*3
 	o.KeepHoles, o.Compact, o.ContiguousOnly = kind>>3&1 == 1, kind>>4&1 == 1, kind>>5&1 == 1
@@ -252,7 +252,7 @@ func FuzzRead(f *testing.F) {
 		if err != nil || w.Snapshot.Nodes.Len() > 1000 {
 			return
 		}
-		a, err := core.NewAuction(anySettings(t, kind), nil)
+		a, err := core.NewAuction(anySettings(kind), nil)
 		require.NoError(t, err)
 		e, err := core.NewExplainer(context.Background(), a, &w.Snapshot, core.Limits{})
 		require.NoError(t, err)
@@ -274,7 +274,7 @@ func ExampleRead() {
 		fmt.Println(err)
 		return
 	}
-	a, _ := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	a, _ := core.NewAuction(core.Preset("none"), nil)
 	var p core.Plan
 	_ = a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p)
 	o, _ := NewOutcome(a.Name(), w, &p)
@@ -290,7 +290,7 @@ func TestExplanation(t *testing.T) {
 			{"id": "late", "priority": 4, "nodes": "2", "tasks_per_node": 8, "time_limit_s": 60},
 			{"id": "small", "priority": 3, "cores": 1, "time_limit_s": 70}]}`), "w.json")
 	require.NoError(t, err)
-	a, err := core.NewAuction(core.DefaultAuctionOptions(), nil)
+	a, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
 	x, err := core.NewExplainer(context.Background(), a, &w.Snapshot, core.Limits{})
 	require.NoError(t, err)

@@ -37,7 +37,7 @@ type Options struct {
 // DefaultOptions are the recommended settings. The window is smaller than core's, since each
 // negotiation has several decisions, and another one follows as soon as cores are free.
 func DefaultOptions() Options {
-	a := core.DefaultAuctionOptions()
+	a := core.Preset("none")
 	a.Window, a.Depth, a.MaxBidsPerJob, a.Drafts, a.Work = 50, 200, 8, 4, 1_000_000
 	return Options{Metrics: DefaultMetrics(), Auction: a, Soon: 15 * time.Second, Fill: 90, Patience: 10 * time.Minute, Seed: 1}
 }

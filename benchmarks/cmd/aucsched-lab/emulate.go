@@ -54,7 +54,7 @@ runs on a machine at a time; -j has it do several runs at once.
 Besides the metrics it prints what a pass of Slurm's backfill took and how many jobs it looked
 at ("pass s" and "depth", sdiag's means), and how long after a job's end the next one started
 on one of its nodes ("handover s", the median of those within 10 s).`,
-		Example: "  aucsched emulate --scheduler backfill,auction2 --throughput --cluster 128x8x2 --workload gen:V.1 --seeds 1-3",
+		Example: "  aucsched emulate --scheduler backfill,auction2 --preset packed --cluster 128x8x2 --workload gen:V.1 --seeds 1-3",
 		Args:    cli.ExactArgs(0),
 		RunE:    func(c *cobra.Command, _ []string) error { return f.emulate(c) },
 	}

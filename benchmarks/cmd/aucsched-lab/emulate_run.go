@@ -15,7 +15,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"slices"
-	"strconv"
+
 	"strings"
 	"time"
 
@@ -107,6 +107,7 @@ func (r *emulatedRun) options(flags *pflag.FlagSet) (*emulation.Options, error) 
 	if err != nil {
 		return nil, err
 	}
+	r.policy.WarnOfOld(flags)
 	if o.Machine, err = workload.ParseCluster(r.cluster); err != nil {
 		return nil, fmt.Errorf("--cluster: %w", err)
 	}
@@ -158,30 +159,18 @@ func (r *emulatedRun) check() error {
 // pluginParameters are the flags as the plug-in's settings (docs/slurm.md).
 func (r *emulatedRun) pluginParameters(flags *pflag.FlagSet) []string {
 	out := []string{"auc_policy=" + r.policy.Policy, fmt.Sprintf("auc_interval=%d", r.replay.Config.Interval)}
-	for _, p := range []struct{ flag, parameter string }{
-		{"paper", "auc_paper"}, {"throughput", "auc_throughput"}, {"preset", "auc_preset"}, {"promise", "auc_promise"},
-		{"window", "auc_window"}, {"depth", "auc_depth"}, {"bids", "auc_bids"},
-		{"drafts", "auc_drafts"}, {"reservations", "auc_reservations"}, {"patience", "auc_patience"}, {"compact", "auc_compact"},
-		{"contiguous-bids", "auc_contiguous_bids"}, {"work", "auc_work"}, {"objective", "auc_objective"},
-		{"node-limits", "auc_node_limits"}, {"on-timeout", "auc_on_timeout"},
-	} {
-		f := flags.Lookup(p.flag)
-		if !f.Changed {
-			continue
-		}
-		value := f.Value.String()
-		switch f.Value.Type() {
-		case "bool":
-			on, _ := strconv.ParseBool(value) // it was parsed before
-			value = cli.YesNo(on)
-		case "duration":
-			d, _ := time.ParseDuration(value) // likewise
-			value = strconv.FormatInt(int64(d/time.Second), 10)
-		}
-		out = append(out, p.parameter+"="+value)
+	for _, setting := range policy.Given(flags) {
+		out = append(out, "auc_"+setting)
+	}
+	if flags.Changed("node-limits") {
+		on, _ := flags.GetBool("node-limits") // it is a bool
+		out = append(out, "auc_node_limits="+cli.YesNo(on))
+	}
+	if flags.Changed("on-timeout") {
+		out = append(out, "auc_on_timeout="+flags.Lookup("on-timeout").Value.String())
 	}
 	if r.slurmBids {
-		out = append(out, fmt.Sprintf("auc_slurm_bids=%d", r.policy.Auction.Window))
+		out = append(out, "auc_slurm_bids="+flags.Lookup("window").Value.String())
 	}
 	if d := r.replay.Config.CycleLimit; d > 0 {
 		out = append(out, fmt.Sprintf("auc_deadline_ms=%d", d.Milliseconds()))

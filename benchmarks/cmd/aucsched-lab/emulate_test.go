@@ -34,9 +34,9 @@ func TestEmulatePluginParameters(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"", ""},
 		{"--paper", "auc_paper=yes"},
-		{"--throughput", "auc_throughput=yes"},
+		{"--preset=packed", "auc_preset=packed"},
 		{"--preset=short", "auc_preset=short"},
-		{"--preset=default --promise=1h --patience=2h", "auc_preset=default,auc_promise=3600,auc_patience=7200"},
+		{"--preset=default --promise=1h --patience=2h", "auc_patience=7200,auc_preset=default,auc_promise=3600"},
 		{"--window=7", "auc_window=7"},
 		{"--depth=8", "auc_depth=8"},
 		{"--bids=9", "auc_bids=9"},
@@ -48,11 +48,11 @@ func TestEmulatePluginParameters(t *testing.T) {
 		{"--contiguous-bids", "auc_contiguous_bids=yes"},
 		{"--work=123456", "auc_work=123456"},
 		{"--objective=size", "auc_objective=size"},
-		{"--slurm-bids", "auc_slurm_bids=" + strconv.Itoa(core.DefaultAuctionOptions().Window)},
+		{"--slurm-bids", "auc_slurm_bids=" + strconv.Itoa(core.Preset("none").Window)},
 		{"--slurm-bids --window=12", "auc_window=12,auc_slurm_bids=12"},
 		{"--deadline=1500ms", "auc_deadline_ms=1500"},
 		{"--parameters=bf_interval=7,x=1", "bf_interval=7,x=1"},
-		{"--throughput --parameters=bf_interval=7", "auc_throughput=yes,bf_interval=7"},
+		{"--preset=packed --parameters=bf_interval=7", "auc_preset=packed,bf_interval=7"},
 	} {
 		o, err := emulationOptions(append([]string{"--scheduler=auction2"}, strings.Fields(c.args)...)...)
 		require.NoError(t, err, c.args)
@@ -60,7 +60,7 @@ func TestEmulatePluginParameters(t *testing.T) {
 		require.True(t, o.Auction && o.Ranges)
 		for p := range strings.SplitSeq(o.Parameters, ",") {
 			name, _, _ := strings.Cut(p, "=")
-			require.True(t, !strings.HasPrefix(name, "auc_") || strings.Contains(string(text), "| `"+name+"` |"), name)
+			require.True(t, !strings.HasPrefix(name, "auc_") || strings.Contains(string(text), "`"+name), name)
 		}
 	}
 	o, err := emulationOptions("--scheduler=ipsched", "--interval=10", "--node-limits=false", "--on-timeout=halve")

@@ -21,7 +21,7 @@ func TestPolicyAuction1(t *testing.T) {
 	w := `{"nodes":[{"name":"n1","cores":4},{"name":"n2","cores":4}],"jobs":[
 		{"id":"a","priority":11,"nodes":2,"cores":4,"time_limit_s":9},{"id":"b","priority":10,"nodes":1,"cores":3,"time_limit_s":9}]}`
 	for policy, want := range map[string]string{"auction1": "2 of 2 jobs start; auction1", "auction2": "1 of 2 jobs start; auction2"} {
-		code, out, errs := aucsched(t, w, "plan", "-", "--paper", "--policy", policy)
+		code, out, errs := aucsched(t, w, "plan", "-", "--preset=paper", "--policy", policy)
 		require.Zero(t, code, errs)
 		require.Contains(t, out, want)
 	}
@@ -32,7 +32,7 @@ func TestPolicyAuction1(t *testing.T) {
 func TestSlurmBids(t *testing.T) {
 	race.Slow(t)
 	args := []string{"simulate", "--cluster", "64x12x3", "--workload", "gen:tsubame-1.NC",
-		"--paper", "--bids", "1", "--work", "20000", "--json"}
+		"--preset=paper", "--bids", "1", "--work", "20000", "--json"}
 	for _, policy := range []string{"auction1", "auction2"} {
 		results := make(map[bool]sim.Result)
 		for _, with := range []bool{false, true} {

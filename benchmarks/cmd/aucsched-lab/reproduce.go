@@ -339,13 +339,11 @@ func simulateSettings(args []string) ([]string, error) {
 		}
 		setting := f.Name + "=" + f.Value.String()
 		if f.Changed && f.Value.String() == f.DefValue {
-			setting += ", given" // --paper changes what is not given
+			setting += ", given" // --preset=paper changes what is not given
 		}
 		settings = append(settings, setting)
-		if f.Name == "paper" && f.Value.String() == "true" {
-			paper := fmt.Sprintf("%+v", core.PaperAuctionOptions())
-			// Results on file are older than the clock.
-			settings = append(settings, "papers' settings="+strings.Replace(paper, " Clock:<nil>", "", 1))
+		if f.Name == "preset" && f.Changed { // the name alone does not say what is in it
+			settings = append(settings, fmt.Sprintf("of the preset=%+v", core.Preset(f.Value.String())))
 		}
 		settings = append(settings, meanings(f)...)
 	})
@@ -358,10 +356,11 @@ func meanings(f *pflag.Flag) (settings []string) {
 	if f.Value.String() == f.DefValue {
 		return nil
 	}
-	if f.Name == "throughput" || f.Name == "compact" {
+	packed := f.Name == "preset" && f.Value.String() == "packed"
+	if packed || f.Name == "compact" {
 		settings = append(settings, fmt.Sprintf("two blocks within=%d", place.MaxReach))
 	}
-	if f.Name == "throughput" || f.Name == "patience" {
+	if packed || f.Name == "patience" {
 		settings = append(settings, f.Name+": the last jobs first")
 	}
 	if f.Name == "slurmctld" {

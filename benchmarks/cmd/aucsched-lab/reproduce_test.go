@@ -112,7 +112,7 @@ func TestReproduceChecksItsInputFirst(t *testing.T) {
 }
 
 // What a result depends on is all there: the flags with their defaults, and what
-// --paper stands for.
+// --preset=paper stands for.
 func TestSimulateSettings(t *testing.T) {
 	args := []string{"--cluster=1408x12x3", "--workload=gen:tsubame-1.NC", "--seed=7"}
 	settings, err := simulateSettings(args)
@@ -123,10 +123,10 @@ func TestSimulateSettings(t *testing.T) {
 	}
 	require.NotContains(t, strings.Join(settings, "\n"), "json")
 	require.NotContains(t, strings.Join(settings, "\n"), "bound=", "it decides nothing that is stored")
-	papers, err := simulateSettings(append(args, "--paper"))
+	papers, err := simulateSettings(append(args, "--preset=paper"))
 	require.NoError(t, err)
-	require.Contains(t, strings.Join(papers, "\n"), "papers' settings={")
-	given, err := simulateSettings(append(args, "--paper", "--bids=15"))
+	require.Contains(t, strings.Join(papers, "\n"), "of the preset={")
+	given, err := simulateSettings(append(args, "--preset=paper", "--bids=15"))
 	require.NoError(t, err)
 	require.NotEqual(t, papers, given, "the papers have 5 bids, and 15 are given")
 

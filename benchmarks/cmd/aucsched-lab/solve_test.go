@@ -154,7 +154,7 @@ func TestModelOfAuction1(t *testing.T) {
 		{"id":"a","priority":11,"nodes":2,"cores":4,"time_limit_s":9},{"id":"b","priority":10,"nodes":1,"cores":3,"time_limit_s":9}]}`
 	mps := filepath.Join(t.TempDir(), "w.mps")
 	for policy, want := range map[string]string{"auction1": "2 of 2 jobs start; auction1", "auction2": "1 of 2 jobs start; auction2"} {
-		code, out, errs := aucsched(t, w, "plan", "-", "--paper", "--policy", policy, "--mps", mps)
+		code, out, errs := aucsched(t, w, "plan", "-", "--preset=paper", "--policy", policy, "--mps", mps)
 		require.Zero(t, code, errs)
 		require.Contains(t, out, want)
 		text, err := os.ReadFile(mps)

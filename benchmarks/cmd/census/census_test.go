@@ -204,7 +204,7 @@ func TestTable(t *testing.T) {
 // heart are the public packages, from below, and below those what they are built from.
 var heart = []string{"nodeset", "bids", "ipmodel", "ipmodel/native", "ipmodel/highs", "core"}
 
-var foundation = []string{"cycle", "format", "hostlist", "input", "market", "place", "timeline"}
+var foundation = []string{"cycle", "format", "hostlist", "input", "market", "place", "settings", "timeline"}
 
 // upward are the imports that lead up: from the foundation to core or out of it, from the heart to
 // what stands on it, and from anything but tests to what is for tests.

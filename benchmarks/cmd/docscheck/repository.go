@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/aucsched/aucsched/internal/settings"
 )
 
 // repository is what pages may claim: files, make's targets, the command's words and flags.
@@ -44,6 +46,9 @@ func openRepository(root string) (*repository, error) {
 		commands: map[string]bool{"help": true, "completion": true},
 		flags:    map[string]bool{"help": true, "version": true},
 		exported: map[string]map[string]bool{},
+	}
+	for _, s := range settings.All { // whose flags are made in a loop
+		r.flags[s.Flag()] = true
 	}
 	if err := filepath.WalkDir(root, r.visit); err != nil {
 		return nil, err

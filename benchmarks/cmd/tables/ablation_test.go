@@ -117,8 +117,7 @@ func TestStages(t *testing.T) {
 	require.Len(t, one.jobs, 40)
 	done, err := openKept[stageRun]("", "")
 	require.NoError(t, err)
-	settings, err := core.AuctionPreset("default")
-	require.NoError(t, err)
+	settings := core.Preset("default")
 	runs := map[string]stageRun{}
 	for i := range stages {
 		r, err := stageResult(t.Context(), done, stages[i].name, &one, &stages[i], settings)

@@ -34,7 +34,7 @@ const (
 
 // offerings are compared; those with ranges only where the workload has some.
 func offerings() []offering {
-	auction := auction(core.DefaultAuctionOptions())
+	auction := auction(core.Preset("none"))
 	return []offering{
 		offerBackfill:     {"backfill", false, nil, backfill, offerAuction},
 		offerAuction:      {"auction2", false, nil, auction, offerAuction},

@@ -34,8 +34,8 @@ var rivals = []struct {
 	policy func() (core.Policy, error)
 }{
 	{"backfill", backfill},
-	{"auction", auction(core.DefaultAuctionOptions())},
-	{"throughput", auction(core.ThroughputAuctionOptions())},
+	{"auction", auction(core.Preset("none"))},
+	{"throughput", auction(core.Preset("packed"))},
 }
 
 // machines of aucsched1, section 6, and what else is looked at.

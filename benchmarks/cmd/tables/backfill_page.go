@@ -58,7 +58,7 @@ func backfillPage(seeds seedRange, all []*contest) (string, error) {
 	return render("backfill", map[string]any{
 		"Command":  fmt.Sprintf("backfill -seeds %s > benchmarks/results/backfill.md", &seeds),
 		"Interval": contestInterval,
-		"Patience": core.ThroughputAuctionOptions().Patience / 3600,
+		"Patience": core.Preset("packed").Patience / 3600,
 		"Target":   target,
 		"Others":   others,
 	})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/settings"
 )
 
 // deadlineCase is a machine, a queue, and what a cycle may take.
@@ -46,11 +47,9 @@ func measureDeadlines(ctx context.Context, cases []deadlineCase, presets []strin
 	for _, c := range cases {
 		for _, preset := range presets {
 			fmt.Fprintf(errs, "measuring: cycles of %v on %d nodes %s\n", c.limit, c.nodes, preset)
-			o := core.DefaultAuctionOptions()
+			o := core.Preset("none")
 			if preset != "" {
-				if o, err = core.AuctionPreset(preset); err != nil {
-					return nil, err
-				}
+				o = core.Preset(preset)
 			}
 			f, err := benchmarks.Deadlines(ctx, o, c.nodes, c.jobs, max(cycles/c.of, 5), c.limit)
 			if err != nil {
@@ -78,7 +77,7 @@ func presetDeadlines(ctx context.Context, cycles int, errs io.Writer) (string, e
 	if err := checkCycles(cycles); err != nil {
 		return "", err
 	}
-	rows, err := measureDeadlines(ctx, deadlineCases[:presetCases], core.Presets(), cycles, errs)
+	rows, err := measureDeadlines(ctx, deadlineCases[:presetCases], settings.Planned(), cycles, errs)
 	if err != nil {
 		return "", err
 	}

@@ -96,12 +96,12 @@ var gpuPolicies = []struct {
 	make func() (core.Policy, error)
 }{
 	{"backfill", backfill},
-	{"auction2", auction(core.DefaultAuctionOptions())},
+	{"auction2", auction(core.Preset("none"))},
 	{"auction2, holes kept", auction(keepingHoles())},
 }
 
 func keepingHoles() core.AuctionOptions {
-	o := core.DefaultAuctionOptions()
+	o := core.Preset("none")
 	o.KeepHoles = true
 	return o
 }

@@ -61,7 +61,7 @@ func layoutsOf(nodes int, seed uint64, b bidding) (*benchmarks.Layouts, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := core.PaperAuctionOptions()
+	o := core.Preset("paper")
 	o.MaxBidsPerJob, o.Drafts = b.bids, b.drafts
 	return benchmarks.CompareLayouts(w, o)
 }

@@ -16,7 +16,7 @@ import (
 func TestLayoutsMeasures(t *testing.T) {
 	w, err := benchmarks.NewWindow(64, 40, 1)
 	require.NoError(t, err)
-	o := core.PaperAuctionOptions()
+	o := core.Preset("paper")
 	o.Work = 100_000
 	x, err := benchmarks.CompareLayouts(w, o)
 	require.NoError(t, err)

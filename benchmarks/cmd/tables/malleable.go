@@ -29,7 +29,7 @@ var crewShares = []int{0, 20, 50, 100}
 // crewPolicies are the schedulers of the page: the first two with rigid jobs alone.
 var crewPolicies = []worthPolicy{
 	{"easy", easy(sim.QueueOrder)}, {"easy-sjf", easy(sim.ShortestFirst)},
-	{"backfill", backfill}, {"auction2", auction(core.DefaultAuctionOptions())},
+	{"backfill", backfill}, {"auction2", auction(core.Preset("none"))},
 }
 
 // oneHost is the manager of package invasive/place, which gives equal shares, as a scheduler of the

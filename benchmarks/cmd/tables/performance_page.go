@@ -11,7 +11,7 @@ import (
 
 // page is benchmarks/results/performance.md.
 func (f *performanceFigures) page() (string, error) {
-	options := core.DefaultAuctionOptions()
+	options := core.Preset("none")
 	return render("performance", map[string]any{
 		"Machine": f.Machine, "Runs": f.Runs, "Enough": duration(float64(enough)), "Parts": parts,
 		"Cores": benchmarks.CoresPerNode, "GPUs": benchmarks.GPUsPerNode,

@@ -52,7 +52,7 @@ func auction(o core.AuctionOptions) func() (core.Policy, error) {
 }
 
 func methods() []method {
-	recommended, papers := auction(core.DefaultAuctionOptions()), auction(core.PaperAuctionOptions())
+	recommended, papers := auction(core.Preset("none")), auction(core.Preset("paper"))
 	return []method{
 		{methodBackfill, false, backfill},
 		{methodAuction, false, recommended},

@@ -70,7 +70,7 @@ func (f *simulationFigures) page() (string, error) {
 		"MaxDuration":        workload.DefaultMaxDuration,
 		"LimitFactor":        workload.DefaultLimitFactor,
 		"Arrivals":           workload.DefaultArrivals,
-		"Paper":              core.PaperAuctionOptions(),
+		"Paper":              core.Preset("paper"),
 
 		"Variants": shown,
 		"Paired":   paired,

@@ -18,6 +18,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cycle"
 	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -42,7 +43,7 @@ var stages = []stage{
 	{". behind the window", cycle.Parts{}, func(o *core.AuctionOptions) { o.Depth = 0 }},
 	{"duplicates", cycle.Parts{Duplicates: true}, nil},
 	{"ranges", cycle.Parts{Ranges: true}, nil},
-	{"timetable", cycle.Parts{}, func(o *core.AuctionOptions) { o.Goal = core.NoGoal }},
+	{"timetable", cycle.Parts{}, func(o *core.AuctionOptions) { o.Goal = settings.NoGoal }},
 	{". sorted orders and moves", cycle.Parts{Sorted: true}, nil},
 	{". moves", cycle.Parts{Moves: true}, nil},
 	{". 3 of 4 planned jobs", cycle.Parts{Planned: true}, nil},
@@ -58,7 +59,7 @@ func (g *stage) changes(o core.AuctionOptions) bool {
 		g.set(&other)
 		return !reflect.DeepEqual(o, other)
 	}
-	return o.Goal != core.NoGoal || !(g.off.Sorted || g.off.Moves || g.off.Planned || g.off.Ranges)
+	return o.Goal != settings.NoGoal || !(g.off.Sorted || g.off.Moves || g.off.Planned || g.off.Ranges)
 }
 
 // stageRun is what a run came to: use as a share, times in seconds, and the milliseconds of a
@@ -168,7 +169,7 @@ func stageAblation(ctx context.Context, o stageOptions, errs io.Writer) (page st
 		return "", err
 	}
 	defer func() { err = errors.Join(err, done.close()) }()
-	names := append([]string{""}, core.Presets()...)
+	names := append([]string{""}, settings.Planned()...)
 	tables := make([]*table, len(names))
 	base := make([][]stageRun, len(names))
 	for i, g := range stages {
@@ -176,11 +177,9 @@ func stageAblation(ctx context.Context, o stageOptions, errs io.Writer) (page st
 			continue
 		}
 		for k, preset := range names {
-			settings := core.DefaultAuctionOptions()
+			settings := core.Preset("none")
 			if preset != "" {
-				if settings, err = core.AuctionPreset(preset); err != nil {
-					return "", err
-				}
+				settings = core.Preset(preset)
 			}
 			if i > 0 && !g.changes(settings) {
 				continue

@@ -31,7 +31,7 @@ type treePolicy struct {
 }
 
 func treePolicies() []treePolicy {
-	ours := auction(core.DefaultAuctionOptions())
+	ours := auction(core.Preset("none"))
 	return []treePolicy{
 		{"auction2, topology", false, ours},
 		{"auction2, none", true, ours},

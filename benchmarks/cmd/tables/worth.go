@@ -16,6 +16,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/bound"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -43,14 +44,11 @@ func worthPolicies() []worthPolicy {
 	all := []worthPolicy{
 		{"backfill", backfill}, {"easy", easy(sim.QueueOrder)}, {"easy-sjf", easy(sim.ShortestFirst)}, {"easy-f1", easy(sim.F1)},
 		{"plan", func() (core.Policy, error) { return sim.NewPlanned(sim.DefaultList().Backfill) }},
-		{"auction2", auction(core.DefaultAuctionOptions())}, {"--throughput", auction(core.ThroughputAuctionOptions())},
+		{"auction2", auction(core.Preset("none"))}, {"packed", auction(core.Preset("packed"))},
 	}
-	for _, name := range core.Presets() {
+	for _, name := range settings.Planned() {
 		all = append(all, worthPolicy{name, func() (core.Policy, error) {
-			o, err := core.AuctionPreset(name)
-			if err != nil {
-				return nil, err
-			}
+			o := core.Preset(name)
 			return core.NewAuction(o, nil)
 		}})
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/benchmarks/stats"
-	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
 )
 
@@ -33,7 +33,7 @@ type worthDuel struct{ Preset, Baseline string }
 var worthDuels = []worthDuel{
 	{"default", "backfill"}, {"default", "easy"}, {"default", "plan"},
 	{"short", "easy-sjf"}, {"short", "easy-f1"},
-	{"throughput", "backfill"}, {"throughput", "default"}, {"throughput", "--throughput"},
+	{"throughput", "backfill"}, {"throughput", "default"}, {"throughput", "packed"},
 }
 
 // worthSection is a table of the page.
@@ -61,7 +61,7 @@ func worthPage(seeds seedRange, traces bool, rows []worthRow, ranges []*rangeRow
 		command += " -traces DIR"
 	}
 	return render("worth", map[string]any{
-		"Command": command + " > benchmarks/results/worth.md", "Presets": core.Presets(),
+		"Command": command + " > benchmarks/results/worth.md", "Presets": settings.Planned(),
 		"Sections": sections, "Waits": worthHours(rows, policies), "Above": worthAbove(rows, policies),
 		"Ranges": rangeSection(ranges), "Parts": worthParts, "Intervals": worthIntervals(rows),
 	})

@@ -96,10 +96,7 @@ func (r *rangeRow) run(ctx context.Context, gpus int, seed uint64) (*sim.Result,
 	case greatestGPUs:
 		sim.FixGPUs(machine, w.Jobs, sim.GreatestGPUs, r.serial)
 	}
-	o, err := core.AuctionPreset(r.preset)
-	if err != nil {
-		return nil, err
-	}
+	o := core.Preset(r.preset)
 	o.Serial, o.ShrinkLimits = r.serial, true
 	a, err := core.NewAuction(o, nil)
 	if err != nil {

@@ -23,8 +23,8 @@ func Rivals() []Rival {
 		{Name: "stock"},
 		{Name: "stock, tuned", Parameters: tuned},
 		{Name: "auction", Auction: true},
-		{Name: "throughput", Parameters: "auc_throughput=yes", Auction: true},
-		{Name: "throughput, bf 300 s", Parameters: "auc_throughput=yes,bf_interval=300", Auction: true},
+		{Name: "throughput", Parameters: "auc_preset=packed", Auction: true},
+		{Name: "throughput, bf 300 s", Parameters: "auc_preset=packed,bf_interval=300", Auction: true},
 	}
 }
 

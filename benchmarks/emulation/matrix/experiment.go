@@ -9,8 +9,8 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/papers"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
-	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/input"
+	"github.com/aucsched/aucsched/internal/settings"
 )
 
 // Experiment is a workload on a machine, under several methods.
@@ -140,13 +140,13 @@ func backfill(paper map[string]float64) Method {
 // themselves what is to go first, a start is worth its priority and no more.
 func best(interval int, name string, more ...string) Method {
 	return Method{Name: name, Scheduler: "auction2",
-		Args: append([]string{"--throughput", fmt.Sprintf("--interval=%d", interval)}, more...), Best: true}
+		Args: append([]string{"--preset=packed", fmt.Sprintf("--interval=%d", interval)}, more...), Best: true}
 }
 
 // presets are the settings that plan over time, which are ours as well.
 func presets(interval int) []Method {
 	var out []Method
-	for _, name := range core.Presets() {
+	for _, name := range settings.Planned() {
 		m := best(interval, "preset "+name)
 		m.Args[0] = "--preset=" + name
 		out = append(out, m)
@@ -188,7 +188,7 @@ func (p published) esp() []Experiment {
 	}
 	auctions := func(more ...string) []Method {
 		return []Method{
-			{Name: "auction, papers' settings", Scheduler: "auction2", Args: []string{"--paper", "--interval=4"}},
+			{Name: "auction, papers' settings", Scheduler: "auction2", Args: []string{"--preset=paper", "--interval=4"}},
 			best(4, "auction, our best settings", more...),
 		}
 	}
@@ -233,7 +233,7 @@ func (p published) mix(machine string, nodes int, test string) []Experiment {
 			Methods: []Method{
 				backfill(p.auction(table, w, true)),
 				{Name: "auction, papers' settings", Scheduler: "auction1",
-					Args: []string{"--paper", "--slurm-bids", "--interval=5"}, Paper: p.auction(table, w, false)},
+					Args: []string{"--preset=paper", "--slurm-bids", "--interval=5"}, Paper: p.auction(table, w, false)},
 				best(5, "auction, our best settings"),
 			},
 		}
@@ -267,10 +267,11 @@ func (p published) tsubame() []Experiment {
 			Busy:  busyLarge, BackfillTest: testLarge,
 			Methods: []Method{
 				backfill(paper(papers.SlurmBackfill)),
-				{Name: "auction, papers' settings", Scheduler: "auction2", Args: []string{"--paper"}, Paper: paper(papers.Aucsched2)},
+				{Name: "auction, papers' settings", Scheduler: "auction2",
+					Args: []string{"--preset=paper"}, Paper: paper(papers.Aucsched2)},
 				best(3, "auction, our best settings"),
 				{Name: "auction with GPU ranges, papers' settings", Scheduler: "auction2",
-					Args: []string{"--paper"}, Workload: spec + "-ranges", Paper: paper(papers.Aucsched2Ranges)},
+					Args: []string{"--preset=paper"}, Workload: spec + "-ranges", Paper: paper(papers.Aucsched2Ranges)},
 				ranges,
 			},
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
 )
 
@@ -57,7 +57,7 @@ func TestFiguresAdd(t *testing.T) {
 	f := make(Figures)
 	find := fake(func(_ string, args []string, seed uint64) bool { return args[0] == "--scheduler=auction1" || seed == 2 })
 	f.Add(experiments, []uint64{1, 2, 3}, find)
-	require.Len(t, f, 2*(2+len(core.Presets()))) // backfill and our settings
+	require.Len(t, f, 2*(2+len(settings.Planned()))) // backfill and our settings
 	e := &experiments[0]
 	key, r := find("emulate", e.ArgsOf("emulate", &e.Methods[2]), 3)
 	require.Equal(t, Run{key, "S-V.1", "auction, our best settings", 3, r}, f[key])

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/golden"
 )
@@ -104,7 +104,7 @@ func TestExperiments(t *testing.T) {
 	some, err := Select([]string{"esp"})
 	require.NoError(t, err)
 	KeepBest(some)
-	require.Len(t, some[0].Methods, 2+len(core.Presets()))
+	require.Len(t, some[0].Methods, 2+len(settings.Planned()))
 	require.Contains(t, some[0].ArgsOf("emulate", &some[0].Methods[2]), "--preset=default")
 	for _, e := range some[1:] {
 		require.Len(t, e.Methods, 2)

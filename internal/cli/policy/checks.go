@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/older"
+	"github.com/aucsched/aucsched/internal/settings"
 )
 
 // auctions are the policies that Make makes of core.Auction.
@@ -21,12 +21,14 @@ var auctions = []string{"auction1", "auction2"}
 
 // lookAt says which policies look at a flag. Those that are not here go with every policy.
 func lookAt(flag string) []string {
-	switch flag {
-	case "paper", "throughput", "preset", "promise", "depth", "bids", "drafts", "reservations", "patience", "compact",
-		"contiguous-bids", "keep-holes", "solver":
-		return auctions
-	case "window", "work", "objective":
+	name := strings.ReplaceAll(flag, "-", "_")
+	switch {
+	case slices.Contains(older.Shared, flag):
 		return append(slices.Clone(auctions), "ipsched")
+	case settings.Find(name) != nil || settings.Instead(name) != "" || flag == "preset" || flag == "solver":
+		return auctions
+	}
+	switch flag {
 	case "node-limits", "on-timeout":
 		return []string{"ipsched"}
 	case "backfill-test":
@@ -38,6 +40,7 @@ func lookAt(flag string) []string {
 // Check refuses a policy that is none of known, and warns of flags at which none of the policies
 // looks: who compares policies one by one may give all of them the same flags.
 func (f *Flags) Check(flags *pflag.FlagSet, known []string) error {
+	f.WarnOfOld(flags)
 	names := strings.Split(f.Policy, ",")
 	for _, name := range names {
 		if !slices.Contains(known, name) {
@@ -57,18 +60,15 @@ func (f *Flags) Check(flags *pflag.FlagSet, known []string) error {
 	return nil
 }
 
-// Objectives are the values of --objective.
-func Objectives() []string {
-	var names []string
-	for o := core.ByPriority; o <= core.ByRate; o++ {
-		names = append(names, o.String())
-	}
-	return names
-}
-
-func parseObjective(name string) (core.Objective, error) {
-	o, err := core.ParseObjective(name)
-	return o, cli.Did(err, name, Objectives())
+// WarnOfOld says of flags that the next version does not have what has their place.
+func (f *Flags) WarnOfOld(flags *pflag.FlagSet) {
+	flags.Visit(func(flag *pflag.Flag) {
+		name := strings.ReplaceAll(flag.Name, "-", "_")
+		if why := settings.Instead(name); why != "" && (f.Older == nil || settings.Find(name) == nil) {
+			why = strings.Replace(why, "preset=", "use --preset ", 1)
+			slog.Warn(fmt.Sprintf("--%s is deprecated, and the next version does not have it: %s", flag.Name, why))
+		}
+	})
 }
 
 func parseTimeout(name string) (older.Timeout, error) {
@@ -87,8 +87,8 @@ func (f *Flags) Complete(c *cobra.Command, flag string, several bool, policies [
 	} else {
 		cli.CompleteFlag(c, flag, policies...)
 	}
-	cli.CompleteFlag(c, "preset", core.Presets()...)
-	cli.CompleteFlag(c, "objective", Objectives()...)
+	cli.CompleteFlag(c, "preset", settings.Names()...)
+	cli.CompleteFlag(c, "objective", settings.Find("objective").Values...)
 	cli.CompleteFlag(c, "on-timeout", timeouts...)
 	cli.CompleteFlag(c, "solver", Solvers()...)
 }

@@ -4,8 +4,10 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/older"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 )
@@ -23,11 +26,6 @@ import (
 type Flags struct {
 	// Policy is the name of the policy; where a command takes several, with commas.
 	Policy string
-	// Auction has the flags' values, where they are flags of the auction. What a run has
-	// depends on which of them were given.
-	Auction core.AuctionOptions
-	// Patience is that of the auction, as it was given.
-	Patience time.Duration
 	// Slurmctld has backfill take its time as in a real one.
 	Slurmctld bool
 	// BackfillTest is how long backfill takes to look at a job.
@@ -40,14 +38,8 @@ type Flags struct {
 	// Older makes auction1 and ipsched; nil where another program does what asks for them.
 	Older *older.Policies
 
-	paper bool
-	// throughput is core.ThroughputAuctionOptions.
-	throughput bool
-	preset     string
-	promise    time.Duration
-	solver     string
-	// objective names what a start is worth.
-	objective string
+	preset string
+	solver string
 	// nodeLimits and onTimeout are ipsched's own.
 	nodeLimits bool
 	onTimeout  string
@@ -55,47 +47,66 @@ type Flags struct {
 
 // Register has the flags in flags.
 func (f *Flags) Register(flags *pflag.FlagSet) {
-	f.Auction = core.DefaultAuctionOptions()
 	flags.StringVar(&f.Policy, "policy", "auction2", "scheduling policy: "+strings.Join(Names(), ", "))
-	flags.BoolVar(&f.paper, "paper", false,
-		"auctions: the papers' settings (5 bids a job by their rules alone, no reservation); "+
-			"other flags come on top; most of aucsched1's runs had --slurm-bids (simulate) as well")
-	flags.BoolVar(&f.throughput, "throughput", false,
-		"auctions: the settings that get most done: --objective rate --patience 4h --compact; "+
-			"other flags come on top")
-	flags.StringVar(&f.preset, "preset", "",
-		"auctions: settings that plan over time and say what they promise: "+strings.Join(core.Presets(), ", ")+
-			" (docs/worth.md); other flags come on top")
-	flags.DurationVar(&f.promise, "promise", 0,
-		"auctions, with --preset: jobs that have waited longer are not passed over any more; "+
-			"0: no promise; without the flag: the preset's, 7 days")
-	flags.IntVar(&f.Auction.Window, "window", f.Auction.Window, "auctions, ipsched: jobs of the queue that take part")
-	flags.IntVar(&f.Auction.Depth, "depth", f.Auction.Depth,
-		"auctions: jobs behind the window that may take what is left over; 0 as in the papers")
-	flags.IntVar(&f.Auction.MaxBidsPerJob, "bids", f.Auction.MaxBidsPerJob, "auctions: most bids a job")
-	flags.IntVar(&f.Auction.Drafts, "drafts", f.Auction.Drafts, "auctions: most of these that come from drafts of the whole window")
-	flags.IntVar(&f.Auction.Reservations, "reservations", f.Auction.Reservations,
-		"auctions: blocked jobs whose earliest start is kept free; 0 as in the papers")
-	flags.DurationVar(&f.Patience, "patience", 0,
-		"auctions: keep places for blocked jobs that are large and old first, not for those that "+
-			"the queue has first: what waiting so long weighs as much as asking for all cores")
-	flags.BoolVar(&f.Auction.Compact, "compact", false, "auctions: keep jobs together, in one block of nodes or in two")
-	flags.BoolVar(&f.Auction.KeepHoles, "keep-holes", false,
-		"auctions: start jobs of one node where that makes the fewest GPUs useless to others; with GPUs, "+
-			"keep places for three blocked jobs beyond --reservations that ask for more than half of a "+
-			"node's GPUs, unless that is 0")
-	flags.BoolVar(&f.Auction.ContiguousOnly, "contiguous-bids", f.Auction.ContiguousOnly, "auctions: contiguous bids only")
-	flags.Int64Var(&f.Auction.Work, "work", f.Auction.Work,
-		"auctions, ipsched: work of one solve, about one matrix entry a unit; 0: until the deadline")
-	flags.StringVar(&f.objective, "objective", "priority",
-		"auctions, ipsched: what a start is worth: priority; size: priority times cores; "+
-			"auctions also rate: priority times the share of the machine, by time limit")
+	f.register(flags)
 	flags.BoolVar(&f.nodeLimits, "node-limits", true,
 		"ipsched: hold jobs to the numbers of nodes they ask for; =false leaves the paper's constraint 5 out")
 	flags.StringVar(&f.onTimeout, "on-timeout", "incumbent",
 		"ipsched: at the deadline start the best that is known (incumbent), or nothing, and "+
 			"halve the next window (halve), as the paper does")
 	flags.StringVar(&f.solver, "solver", "native", "auctions: native, highs or auto")
+}
+
+// register has the flags of the auctions' settings. Those of presets alone are for experiments, and
+// hidden elsewhere.
+func (f *Flags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.preset, "preset", "",
+		"auctions: settings by a name: "+strings.Join(settings.Names(), ", ")+" (docs/slurm.md); other flags come on top")
+	for _, p := range settings.Presets {
+		if p.Old != "" {
+			flags.Bool(p.Old, false, "--preset "+p.Name)
+			_ = flags.MarkHidden(p.Old) // there is such a flag
+		}
+	}
+	for _, s := range settings.All {
+		name, usage := s.Flag(), "auctions: "+s.Meaning
+		if slices.Contains(older.Shared, name) {
+			usage = "auctions, ipsched: " + s.Meaning
+		}
+		switch {
+		case s.Meaning == "":
+			continue
+		case s.Bool():
+			flags.Bool(name, false, usage)
+		case s.Values != nil:
+			flags.String(name, s.Values[0], usage)
+		case s.Seconds:
+			flags.Duration(name, 0, usage)
+		default:
+			flags.Int64(name, s.Normal, usage)
+		}
+		if s.Instead != "" && f.Older == nil {
+			_ = flags.MarkHidden(name) // likewise
+		}
+	}
+}
+
+// Given are the settings of the auctions that flags give, as "name=value".
+func Given(flags *pflag.FlagSet) (given []string) {
+	flags.Visit(func(flag *pflag.Flag) {
+		name, value := strings.ReplaceAll(flag.Name, "-", "_"), flag.Value.String()
+		switch {
+		case settings.Find(name) == nil && settings.Instead(name) == "" && name != "preset":
+			return
+		case flag.Value.Type() == "bool":
+			value = cli.YesNo(value == "true")
+		case flag.Value.Type() == "duration":
+			d, _ := time.ParseDuration(value) // it was parsed before
+			value = strconv.FormatFloat(d.Seconds(), 'f', -1, 64)
+		}
+		given = append(given, name+"="+value)
+	})
+	return given
 }
 
 // Of a slurmctld, in seconds: the default of bf_interval, and after how long the nodes of a job
@@ -128,7 +139,7 @@ func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
 		o := f.easy(sim.QueueOrder)
 		return sim.NewPlanned(o.Backfill)
 	case older.IPSched:
-		o, err := f.ipsched()
+		o, err := f.ipsched(flags)
 		if err != nil {
 			return nil, cli.BadInput(fmt.Errorf("--%w", err))
 		}
@@ -176,12 +187,13 @@ func (f *Flags) MakeAll(flags *pflag.FlagSet) ([]core.Policy, error) {
 }
 
 // ipsched are the options of the policy of that name.
-func (f *Flags) ipsched() (o older.Options, err error) {
+func (f *Flags) ipsched(flags *pflag.FlagSet) (o older.Options, err error) {
 	o = older.DefaultOptions()
-	o.Window, o.Work, o.NodeLimits = f.Auction.Window, f.Auction.Work, f.nodeLimits
-	if o.Objective, err = parseObjective(f.objective); err != nil {
+	o.NodeLimits = f.nodeLimits
+	if _, err := f.auction(flags); err != nil {
 		return o, err
 	}
+	o.Read(Given(flags))
 	o.OnTimeout, err = parseTimeout(f.onTimeout)
 	return o, err
 }
@@ -211,14 +223,18 @@ func (f *Flags) Settled(policy string, jobs []workload.Job) []workload.Job {
 
 // ChoosesGPUs reports whether the auctions say how many GPUs of a range a job gets by what that
 // costs all.
-func (f *Flags) ChoosesGPUs() bool { return f.preset != "" }
+func (f *Flags) ChoosesGPUs() bool { return slices.Contains(settings.Planned(), f.preset) }
 
 // AddOffers has the auctions get SLURM bids.
 func (f *Flags) AddOffers(policies []core.Policy, flags *pflag.FlagSet) error {
 	bidding := false
+	window, err := flags.GetInt64("window")
+	if err != nil {
+		return err
+	}
 	for i, p := range policies {
 		if _, ok := p.(*core.Auction); ok {
-			policies[i], bidding = sim.NewOffers(p, f.Auction.Window), true
+			policies[i], bidding = sim.NewOffers(p, int(window)), true
 		}
 	}
 	if !bidding {
@@ -227,50 +243,12 @@ func (f *Flags) AddOffers(policies []core.Policy, flags *pflag.FlagSet) error {
 	return nil
 }
 
-// auction are the auction's options: the recommended ones, or with --paper or --throughput those,
-// and on top the flags that were given.
-func (f *Flags) auction(flags *pflag.FlagSet) (core.AuctionOptions, error) {
-	o := core.DefaultAuctionOptions()
-	switch {
-	case f.paper && f.throughput:
-		return o, fmt.Errorf("throughput: goes without --paper")
-	case f.preset != "" && (f.paper || f.throughput):
-		return o, fmt.Errorf("preset: goes without --paper and --throughput")
-	case f.preset != "":
-		var err error
-		if o, err = core.AuctionPreset(f.preset); err != nil {
-			return o, cli.Did(err, f.preset, core.Presets())
-		}
-	case f.paper:
-		o = core.PaperAuctionOptions()
-	case f.throughput:
-		o = core.ThroughputAuctionOptions()
-	}
-	objective, err := parseObjective(f.objective)
-	if err != nil {
-		return o, err
-	}
-	for name, d := range map[string]time.Duration{"patience": f.Patience, "promise": f.promise} {
-		if d%time.Second != 0 {
-			return o, fmt.Errorf("%s %v: must be whole seconds", name, d)
-		}
-	}
-	for name, set := range map[string]func(){
-		"window": func() { o.Window = f.Auction.Window }, "depth": func() { o.Depth = f.Auction.Depth },
-		"bids":   func() { o.MaxBidsPerJob = f.Auction.MaxBidsPerJob },
-		"drafts": func() { o.Drafts = f.Auction.Drafts }, "reservations": func() { o.Reservations = f.Auction.Reservations },
-		"patience": func() { o.Patience = int64(f.Patience / time.Second) }, "compact": func() { o.Compact = f.Auction.Compact },
-		"contiguous-bids": func() { o.ContiguousOnly = f.Auction.ContiguousOnly }, "work": func() { o.Work = f.Auction.Work },
-		"promise":   func() { o.Promise = int64(f.promise / time.Second) },
-		"objective": func() { o.Objective = objective }, "keep-holes": func() { o.KeepHoles = f.Auction.KeepHoles },
-	} {
-		if flags.Changed(name) {
-			set()
-		}
+// auction are the auction's options: those of the preset, and on top the flags that were given.
+func (f *Flags) auction(flags *pflag.FlagSet) (o core.AuctionOptions, err error) {
+	_, err = settings.Read(&o, Given(flags))
+	if fault := (*settings.Fault)(nil); errors.As(err, &fault) {
+		return o, cli.Did(err, fault.Value, fault.Known)
 	}
 	o.Serial, o.ShrinkLimits = f.Serial, f.ShrinkLimits
-	if !flags.Changed("drafts") {
-		o.Drafts = min(o.Drafts, o.MaxBidsPerJob)
-	}
 	return o, nil
 }

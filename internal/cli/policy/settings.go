@@ -4,12 +4,13 @@ package policy
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/report"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
 )
 
@@ -34,41 +35,30 @@ func (f *Flags) Settings(policy string, flags *pflag.FlagSet) []report.Setting {
 		return []report.Setting{{Name: "Order", Value: "annealed",
 			Meaning: "the first 60 jobs of the queue are in a plan that is searched anew in every cycle; the others are smallest first"}}
 	case "ipsched":
-		return []report.Setting{
-			number("Window", int64(f.Auction.Window), "jobs of the queue that are decided together"),
-			number("Work", f.Auction.Work, "bound of one solve; 0: the deadline is"),
-			{Name: "Objective", Value: f.objective, Meaning: "what the start of a job is worth"},
+		o, _ := f.ipsched(flags) // or the policy could not have been made
+		list := []report.Setting{
 			{Name: "Numbers of nodes count", Value: cli.YesNo(f.nodeLimits), Meaning: "constraint 5 of the paper"},
 			{Name: "On time-out", Value: f.onTimeout, Meaning: "what is started when the search has not ended"},
 		}
+		for _, name := range older.Shared {
+			list = append(list, setting(settings.Find(name), &o))
+		}
+		return list
 	case "auction1", "auction2":
 		o, err := f.auction(flags)
 		if err != nil {
 			return nil // the policy could not have been made
 		}
-		return []report.Setting{
-			number("Window", int64(o.Window), "jobs of the queue that are decided together"),
-			number("Depth", int64(o.Depth), "jobs behind the window that may take what is left over"),
-			number("Bids", int64(o.MaxBidsPerJob), "allocations that a job may bid for"),
-			number("Drafts", int64(o.Drafts), "of these, from drafts of the whole window"),
-			number("Reservations", int64(o.Reservations), "blocked jobs whose earliest start is kept free"),
+		list := []report.Setting{
 			{Name: "SLURM bids", Value: flags.Lookup("slurm-bids").Value.String(),
 				Meaning: "jobs bid for what Slurm's selection would give them too"},
-			{Name: "Goal", Value: o.Goal.String(), Meaning: "what the order of places is planned for; none: it is not"},
-			{Name: "Promise", Value: (time.Duration(o.Promise) * time.Second).String(),
-				Meaning: "after so long a wait a job is not passed over any more; 0s: no promise"},
-			{Name: "Patience", Value: (time.Duration(o.Patience) * time.Second).String(),
-				Meaning: "waiting that counts as much as asking for all cores, when a place is " +
-					"kept for a blocked job; 0s: in queue order"},
-			{Name: "Compact", Value: cli.YesNo(o.Compact), Meaning: "jobs lie in one block of nodes or in two"},
-			{Name: "Holes kept", Value: cli.YesNo(o.KeepHoles),
-				Meaning: "jobs of one node start where that makes the fewest GPUs useless, and with GPUs " +
-					"three more blocked jobs, of more than half of a node's GPUs, have their earliest start kept free"},
-			{Name: "Contiguous bids only", Value: cli.YesNo(o.ContiguousOnly)},
-			number("Work", o.Work, "bound of one solve, about one matrix entry a unit; 0: the deadline is"),
-			{Name: "Objective", Value: o.Objective.String(), Meaning: "what the start of a job is worth"},
 			{Name: "Solver", Value: f.solver},
 		}
+		for i := range settings.All {
+			s := &settings.All[i]
+			list = append(list, setting(s, &o))
+		}
+		return list
 	}
 	if order, ok := easyOrder(policy); ok {
 		return f.easySettings(order)
@@ -78,4 +68,8 @@ func (f *Flags) Settings(policy string, flags *pflag.FlagSet) []report.Setting {
 
 func number(name string, value int64, meaning string) report.Setting {
 	return report.Setting{Name: name, Value: fmt.Sprint(value), Meaning: meaning}
+}
+
+func setting(s *settings.Setting, options any) report.Setting {
+	return report.Setting{Name: s.Flag(), Value: s.Text(s.Get(options)), Meaning: s.Meaning}
 }

@@ -10,7 +10,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/input"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/slurm/conf"
 )
 
@@ -22,32 +24,41 @@ type kind struct {
 	path      bool
 }
 
-// settings are those of the plug-in without "auc_", as slurmplugin/settings.c has them, with which
-// a test compares them.
-var settings = map[string]kind{
+// known are the settings of the plug-in without "auc_", as slurmplugin/settings.c has them, with
+// which a test compares them.
+var known = withAuctions(map[string]kind{
 	"interval": {low: 1, high: 3600}, "delay_ms": {high: 60000}, "start_ms": {low: 1, high: 60000},
-	"lock_percent": {low: 1, high: 100},
-	"deadline_ms":  {low: 1, high: 600000}, "window": {low: 1, high: 100000}, "depth": {high: 100000},
-	"bids": {low: 1, high: 4096}, "drafts": {high: 4096}, "reservations": {high: 64},
-	"patience": {high: 31536000}, "promise": {high: 31536000}, "file_memory": {high: 2147483647},
+	"lock_percent": {low: 1, high: 100}, "deadline_ms": {low: 1, high: 600000}, "file_memory": {high: 2147483647},
 	"file_age": {high: 31536000}, "slurm_bids": {high: 10000}, "net_s": {high: 86400},
-	"work": {high: 1000000000000}, "users_share": {high: 100}, "shadow_mb": {low: 1, high: 4096},
+	"users_share": {high: 100}, "shadow_mb": {low: 1, high: 4096},
 
-	"enabled": {values: yesNo}, "mode": {values: []string{"on", "shadow"}}, "shadow": {path: true}, "record": {path: true},
-	"partitions": {}, "save": {values: yesNo}, "beyond": {values: []string{"slurm", "wait"}},
-	"locality": {values: yesNo}, "at_once": {values: yesNo}, "preempt": {values: yesNo},
-	"objective": {values: []string{"priority", "size", "rate"}},
-	"policy":    {values: []string{"auction2", "auction1", "ipsched"}},
-	"compact":   {values: yesNo}, "keep_holes": {values: yesNo}, "contiguous_bids": {values: yesNo},
-	"paper": {values: yesNo}, "throughput": {values: yesNo},
-	"preset":      {values: []string{"none", "default", "short", "throughput"}},
-	"node_limits": {values: yesNo}, "on_timeout": {values: []string{"incumbent", "halve"}},
+	"enabled": {values: noYes}, "mode": {values: []string{"on", "shadow"}}, "shadow": {path: true}, "record": {path: true},
+	"partitions": {}, "save": {values: noYes}, "beyond": {values: []string{"slurm", "wait"}},
+	"locality": {values: noYes}, "at_once": {values: noYes}, "preempt": {values: noYes},
+	"policy":      {values: []string{"auction2", "auction1", "ipsched"}},
+	"node_limits": {values: noYes}, "on_timeout": {values: []string{"incumbent", "halve"}},
 	"solver": {values: []string{"native", "auto", "highs"}}, "worker": {path: true}, "library": {path: true},
-	"alternatives": {values: yesNo}, "gpu_ranges": {values: yesNo},
+	"alternatives": {values: noYes}, "gpu_ranges": {values: noYes},
 	"invasic": {}, "invasic_socket": {path: true}, "invasic_urgent": {}, "status": {path: true},
-}
+})
 
-var yesNo = []string{"yes", "no"}
+var noYes = []string{"no", "yes"}
+
+// withAuctions adds the settings of the auction.
+func withAuctions(kinds map[string]kind) map[string]kind {
+	kinds["preset"] = kind{values: settings.Names()}
+	for _, p := range settings.Presets {
+		if p.Old != "" {
+			kinds[p.Old] = kind{values: noYes}
+		}
+	}
+	for _, s := range settings.All {
+		if s.Meaning != "" {
+			kinds[s.Name] = kind{s.Low, s.High, s.Values, false}
+		}
+	}
+	return kinds
+}
 
 // wrong says what a value must be instead; "" if it is fine.
 func (k *kind) wrong(value string) string {
@@ -99,9 +110,9 @@ func (c *checker) settings() {
 			break
 		}
 		last = name
-		k, known := settings[name]
+		k, ok := known[name]
 		switch {
-		case !known:
+		case !ok:
 			c.problem(line, key, value, "there is no such setting"+meant(name))
 		case !assigned:
 			c.problem(line, key, value, "a value is missing")
@@ -110,6 +121,10 @@ func (c *checker) settings() {
 		default:
 			if before, twice := given[name]; twice && before != value {
 				c.note(line, key, value, fmt.Sprintf("given before as %s: the last one counts", before))
+			}
+			if instead := settings.Instead(name); instead != "" {
+				instead = strings.Replace(instead, "preset=", "use auc_preset=", 1)
+				c.note(line, key, value, "is deprecated, and the next version does not have it: "+instead)
 			}
 			given[name] = value
 			if name == "partitions" {
@@ -125,7 +140,7 @@ func (c *checker) settings() {
 
 // meant names the setting that was meant.
 func meant(name string) string {
-	if best := input.Nearest(name, slices.Sorted(maps.Keys(settings))); best != "" {
+	if best := input.Nearest(name, slices.Sorted(maps.Keys(known))); best != "" {
 		return "; did you mean auc_" + best + "?"
 	}
 	return ""
@@ -133,19 +148,13 @@ func meant(name string) string {
 
 // together looks for settings that do not go with each other, or with the rest of the file.
 func (c *checker) together(line *conf.Line, given map[string]string) {
-	yes := func(name string) bool { return given[name] == "yes" }
-	preset := given["preset"] != "" && given["preset"] != "none"
-	policy := given["policy"]
-	switch {
-	case yes("paper") && (yes("throughput") || preset):
-		c.problem(line, "auc_paper", "yes", "goes without auc_throughput and auc_preset: the auction would be off")
-	case yes("throughput") && preset:
-		c.problem(line, "auc_throughput", "yes", "goes without auc_preset: the auction would be off")
-	case preset && policy != "" && policy != "auction2":
-		c.problem(line, "auc_preset", given["preset"], "goes with auc_policy=auction2 alone: the auction would be off")
+	var pairs []string
+	for name, value := range given {
+		pairs = append(pairs, name+"="+value)
 	}
-	if number(given, "drafts", 7) > number(given, "bids", 15) && given["drafts"] != "" {
-		c.note(line, "auc_drafts", given["drafts"], "more than auc_bids: taken as that")
+	if _, err := settings.Read(new(core.AuctionOptions), pairs); err != nil {
+		fault := err.(*settings.Fault) // that of values that do not go together: each was looked at before
+		c.problem(line, "auc_"+fault.Name, fault.Value, fault.Why+": the auction would be off")
 	}
 	if given["mode"] == "shadow" && given["enabled"] == "no" {
 		c.note(line, "auc_mode", "shadow", "says nothing with auc_enabled=no")
@@ -177,10 +186,3 @@ func (c *checker) together(line *conf.Line, given map[string]string) {
 
 // defaultWorker is AUC_WORKER of the plug-ins.
 const defaultWorker = "/usr/bin/aucsched"
-
-func number(given map[string]string, name string, missing int64) int64 {
-	if n, err := strconv.ParseInt(given[name], 10, 64); err == nil {
-		return n
-	}
-	return missing
-}

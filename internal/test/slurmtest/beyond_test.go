@@ -93,21 +93,21 @@ func TestBeyondTheWindow(t *testing.T) {
 	together(t, c, func() { first, second, behind = b.wide(), b.wide(), []uint32{b.small(), b.small()} })
 	b.requireBehind(behind...)
 
-	b.set("auc_paper=yes") // then the library does not see them at all
-	waitSetting(t, c, "paper=yes")
+	b.set("auc_preset=paper") // then the library does not see them at all
+	waitSetting(t, c, "preset=paper")
 	b.requireBehind(behind...)
 	require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(first)))
 	b.requireStarts(true, behind...)
 
 	together(t, c, func() { first, behind = b.wide(), []uint32{b.small(), b.small()} })
 	b.requireBehind(behind...)
-	b.set("auc_paper=yes,auc_beyond=slurm")
+	b.set("auc_preset=paper,auc_beyond=slurm")
 	b.requireStarts(false, behind...)
 
 	// For want of nodes' whole memory the window's jobs can't run at all, for now.
 	// Nobody waits for them.
 	require.NoError(t, c.Scancel(t.Context(), numbers([]uint32{first, second})...))
-	b.set("auc_paper=yes,auc_beyond=wait")
+	b.set("auc_preset=paper,auc_beyond=wait")
 	together(t, c, func() {
 		for range 3 {
 			submit(t, c, "true", "-n4", "-N4", "--mem=0", "--time=1")

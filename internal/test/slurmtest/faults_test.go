@@ -228,7 +228,7 @@ func TestBadSettings(t *testing.T) {
 	beside(t)
 	m := mode{"bad", func(t *testing.T, c Config) Config {
 		return stock.setup(t, c.WithAuction(pluginDir(t),
-			"auc_interval=0,auc_window=x,auc_nonsense=1,auc_bids,auc_solver=odd,auc_deadline_ms=250,auc_at_once=no"))
+			"auc_interval=0,auc_window=x,auc_nonsense=1,auc_bids,auc_solver=odd,auc_deadline_ms=250,auc_at_once=no,auc_work=10000000"))
 	}}
 	c := cluster(t, m, Config{Groups: Uniform(4, 8, 2)})
 	id := submit(t, c, "sleep 30", "-n4", "--time=1")
@@ -240,8 +240,9 @@ func TestBadSettings(t *testing.T) {
 	s, err := c.Status()
 	require.NoError(t, err)
 	require.Equal(t, 3, s.Interval)
-	require.Contains(t, s.Settings, "window=200")
+	require.NotContains(t, s.Settings, "window=")
 	require.Contains(t, s.Settings, "deadline_ms=250", "what is right is taken")
+	require.Len(t, logLines(t, c, `auc_work is deprecated, and the next version does not have it: presets say it`), 1)
 	require.NotContains(t, s.Settings, "odd")
 	require.Equal(t, c.ControllerPid(), s.Pid)
 }

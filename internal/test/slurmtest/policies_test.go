@@ -48,7 +48,7 @@ func restartWith(t *testing.T, c *Cluster, parameters string) {
 func TestPolicyOfAnotherLibrary(t *testing.T) {
 	beside(t)
 	c := cluster(t, auction, Config{Groups: Uniform(4, 8, 0)})
-	waitSetting(t, c, "window=200")
+	waitSetting(t, c, "deadline_ms=200")
 	older := join(",", quickAuction, quickStock, "auc_policy=ipsched")
 	require.NoError(t, c.SetParameters(t.Context(), older))
 	version, err := Version()

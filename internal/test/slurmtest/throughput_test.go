@@ -20,7 +20,7 @@ func TestThroughputServesTheLargerFirst(t *testing.T) {
 		larger           bool
 	}{
 		{"default", "auc_delay_ms=200", false},
-		{"throughput", "auc_delay_ms=200,auc_throughput=yes", true},
+		{"throughput", "auc_delay_ms=200,auc_preset=packed", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := cluster(t, auction, Config{Groups: []Group{{Nodes: 8, Cores: 4}}, SchedulerParameters: c.parameters})
