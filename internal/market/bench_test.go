@@ -10,6 +10,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/draw"
+	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -27,7 +28,7 @@ func tsubameVariants(jobs, nodes int) []Variant {
 		if r.MinGPUs = max(0, j%5-1); r.MinGPUs > 0 {
 			r.MaxGPUs = 3
 		}
-		variants[j] = Variant{Spec: specOf(r), Priority: 4294901759 - int64(j)}
+		variants[j] = Variant{Spec: requests.Spec(r), Priority: 4294901759 - int64(j)}
 	}
 	return variants
 }
@@ -57,7 +58,7 @@ func BenchmarkGenerate(b *testing.B) {
 func BenchmarkPlace(b *testing.B) {
 	for _, n := range []int{1024, 100_000} {
 		tab := draw.HalfBusy(b, n)
-		spec := specOf(&bids.Request{Cores: n, MinNodes: n / 4, MaxNodes: n / 2, MinGPUs: 1})
+		spec := requests.Spec(&bids.Request{Cores: n, MinNodes: n / 4, MaxNodes: n / 2, MinGPUs: 1})
 		b.Run(fmt.Sprintf("nodes=%d", n), func(b *testing.B) {
 			var p place.Placer
 			var segs []nodeset.Segment

@@ -11,6 +11,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/draw"
+	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -144,8 +145,8 @@ func TestKeptBidsCountAgainstTheLimit(t *testing.T) {
 	keep := []nodeset.Segment{{First: 4, Last: 5, Cores: 4}}
 	for most := 1; most <= 4; most++ {
 		for drafts := range most + 1 {
-			variants := []Variant{{Spec: specOf(&bids.Request{Cores: 8}), Priority: 2, Fixed: keep},
-				{Spec: specOf(&bids.Request{Cores: 8}), Priority: 1}}
+			variants := []Variant{{Spec: requests.Spec(&bids.Request{Cores: 8}), Priority: 2, Fixed: keep},
+				{Spec: requests.Spec(&bids.Request{Cores: 8}), Priority: 1}}
 			var g Generator
 			var b Book
 			g.Generate(&Space{Now: tab}, variants, Options{MaxBidsPerJob: most, Drafts: drafts}, &b)
@@ -177,7 +178,7 @@ func TestDraftOrdersServeSpecialWishesFirst(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var variants []Variant
 			for i := range c.reqs {
-				variants = append(variants, Variant{Spec: specOf(&c.reqs[i]), Priority: 9 - int64(i)})
+				variants = append(variants, Variant{Spec: requests.Spec(&c.reqs[i]), Priority: 9 - int64(i)})
 			}
 			s := &Space{Now: draw.Machine(t, c.nodes, nil)}
 			var g Generator
@@ -206,8 +207,8 @@ func TestDraftsRaiseGPUs(t *testing.T) {
 	req := func(low, high int) *bids.Request {
 		return &bids.Request{MinNodes: 2, TasksPerNode: 2, MinGPUs: low, MaxGPUs: high}
 	}
-	variants := []Variant{{Spec: specOf(req(1, 4)), Priority: 3}, {Spec: specOf(req(1, 4)), Priority: 2},
-		{Spec: specOf(req(1, 1)), Priority: 1}}
+	variants := []Variant{{Spec: requests.Spec(req(1, 4)), Priority: 3}, {Spec: requests.Spec(req(1, 4)), Priority: 2},
+		{Spec: requests.Spec(req(1, 1)), Priority: 1}}
 	var g Generator
 	var b Book
 	g.Generate(&Space{Now: tab}, variants, Options{MaxBidsPerJob: 15, Drafts: 7}, &b)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/test/draw"
+	"github.com/aucsched/aucsched/internal/test/requests"
 )
 
 // What fits together is worth no more than the bound.
@@ -73,7 +74,7 @@ func TestFlatPrices(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := &bids.Request{Cores: 4}
-			variants := []Variant{{Spec: specOf(r), Priority: 12}, {Spec: specOf(r), Priority: 8}, {Spec: specOf(r), Priority: 4}}
+			variants := []Variant{{Spec: requests.Spec(r), Priority: 12}, {Spec: requests.Spec(r), Priority: 8}, {Spec: requests.Spec(r), Priority: 4}}
 			s := &Space{Now: draw.CoresFree(t, 4, 4)}
 			var f flat
 			require.InDelta(t, c.bound, f.solve(s, variants, c.required, 0), 1e-9)
@@ -87,8 +88,8 @@ func TestFlatPricesOfReservations(t *testing.T) {
 	r := &bids.Request{Cores: 4}
 	s := &Space{Now: draw.CoresFree(t, 8, 8)}
 	s.Left = append(s.Left, draw.CoresFree(t, 4, 0))
-	variants := []Variant{{Spec: specOf(r), Priority: 12, Crosses: 1},
-		{Spec: specOf(r), Priority: 8, Crosses: 1}, {Spec: specOf(r), Priority: 4}}
+	variants := []Variant{{Spec: requests.Spec(r), Priority: 12, Crosses: 1},
+		{Spec: requests.Spec(r), Priority: 8, Crosses: 1}, {Spec: requests.Spec(r), Priority: 4}}
 	var f flat
 	require.InDelta(t, 16, f.solve(s, variants, nil, 0), 1e-9, "one of those that run into it, and the other")
 	require.Equal(t, []float64{0, 0, 2, 0}, f.price)
@@ -97,9 +98,9 @@ func TestFlatPricesOfReservations(t *testing.T) {
 // Many small jobs are worth more than the large one before them.
 func TestADraftGoesByTheWorthOfACore(t *testing.T) {
 	s := &Space{Now: draw.CoresFree(t, 8, 8)}
-	variants := []Variant{{Spec: specOf(&bids.Request{Cores: 16}), Priority: 9}}
+	variants := []Variant{{Spec: requests.Spec(&bids.Request{Cores: 16}), Priority: 9}}
 	for range 4 {
-		variants = append(variants, Variant{Spec: specOf(&bids.Request{Cores: 4}), Priority: 8})
+		variants = append(variants, Variant{Spec: requests.Spec(&bids.Request{Cores: 4}), Priority: 8})
 	}
 	var g Generator
 	var b Book

@@ -15,6 +15,7 @@ import (
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/draw"
 	"github.com/aucsched/aucsched/internal/test/race"
+	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -42,17 +43,17 @@ func drawVariants(t *rapid.T, s *Space) []Variant {
 }
 
 // drawWindow draws variants, and says of which requests they are.
-func drawWindow(t *rapid.T, s *Space) (variants []Variant, requests []*bids.Request) {
+func drawWindow(t *rapid.T, s *Space) (variants []Variant, of []*bids.Request) {
 	variants = make([]Variant, rapid.IntRange(0, 8).Draw(t, "jobs"))
 	for j := range variants {
-		r := drawRequest(t, s.Now.Len())
+		r := requests.DrawWithCores(t, s.Now.Len())
 		r.MixedGPUs = rapid.IntRange(0, 2).Draw(t, "mixed") == 0
-		variants[j] = Variant{Spec: specOf(&r), Priority: rapid.Int64Range(1, 1000).Draw(t, "priority"),
+		variants[j] = Variant{Spec: requests.Spec(&r), Priority: rapid.Int64Range(1, 1000).Draw(t, "priority"),
 			Crosses: rapid.IntRange(0, len(s.Left)).Draw(t, "crosses")}
-		requests = append(requests, &r)
+		of = append(of, &r)
 	}
 	joinSome(t, variants)
-	return variants, requests
+	return variants, of
 }
 
 // joinSome makes some variants further ways to meet the job of the one before.
@@ -412,7 +413,7 @@ func TestGPURangesBidForEveryCount(t *testing.T) {
 			var g Generator
 			var b Book
 			g.Generate(&Space{Now: tab},
-				[]Variant{{Spec: specOf(&bids.Request{Cores: 48, MinNodes: 8, MaxNodes: 8, MinGPUs: 1, MaxGPUs: 3}),
+				[]Variant{{Spec: requests.Spec(&bids.Request{Cores: 48, MinNodes: 8, MaxNodes: 8, MinGPUs: 1, MaxGPUs: 3}),
 					Priority: 5}},
 				Options{MaxBidsPerJob: most, Drafts: min(drafts, most-3)}, &b)
 			count := map[uint8]int{}
@@ -433,7 +434,7 @@ func TestNodeRangesFitDifferentHoles(t *testing.T) {
 	var g Generator
 	var b Book
 	g.Generate(&Space{Now: tab},
-		[]Variant{{Spec: specOf(&bids.Request{Cores: 16, MinNodes: 2, MaxNodes: 4, Contiguous: true}), Priority: 1}},
+		[]Variant{{Spec: requests.Spec(&bids.Request{Cores: 16, MinNodes: 2, MaxNodes: 4, Contiguous: true}), Priority: 1}},
 		Options{MaxBidsPerJob: 15}, &b)
 	counts := map[int]bool{}
 	for i := range b.Bids {

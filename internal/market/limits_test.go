@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/draw"
+	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -25,7 +26,7 @@ func TestLimitsBarOnlyWhoHasNoPlace(t *testing.T) {
 		var p place.Placer
 		var l limits
 		for range 12 {
-			q := drawRequest(t, nodes)
+			q := requests.DrawWithCores(t, nodes)
 			mask := rapid.IntRange(0, len(masks)-1).Draw(t, "mask")
 			q.Eligible = masks[mask]
 			s, err := place.SpecOf(&q)

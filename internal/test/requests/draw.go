@@ -64,6 +64,15 @@ func drawRequest(t *rapid.T, segs []nodeset.Segment) bids.Request {
 
 // DrawAny draws any request for a machine of n nodes; some contradict themselves.
 func DrawAny(t *rapid.T, n int) bids.Request {
+	r := DrawWithCores(t, n)
+	if rapid.IntRange(0, 4).Draw(t, "no core") == 4 {
+		r.Cores, r.TasksPerNode = 0, 0
+	}
+	return r
+}
+
+// DrawWithCores is DrawAny of jobs that take cores.
+func DrawWithCores(t *rapid.T, n int) bids.Request {
 	r := bids.Request{Contiguous: rapid.Bool().Draw(t, "contiguous"), Eligible: draw.Mask(t, n, "eligible")}
 	r.MinGPUs = max(0, rapid.IntRange(-3, 2).Draw(t, "gpus"))
 	r.MaxGPUs = r.MinGPUs + rapid.IntRange(0, 1).Draw(t, "range")
@@ -73,10 +82,7 @@ func DrawAny(t *rapid.T, n int) bids.Request {
 			r.MaxNodes = r.MinNodes + max(0, rapid.IntRange(-2, 3).Draw(t, "more nodes"))
 		}
 	}
-	kind := rapid.IntRange(0, 4).Draw(t, "type")
-	if kind == 4 { // no core
-		return r
-	}
+	kind := rapid.IntRange(0, 3).Draw(t, "type")
 	if kind == 0 || kind == 3 {
 		r.TasksPerNode = rapid.IntRange(1, 6).Draw(t, "tasks per node")
 	}
