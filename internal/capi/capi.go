@@ -38,10 +38,11 @@ import "C"
 const mostProcessors = 4
 
 // A thread that can't be started ends the process. So those that a cycle needs are there before the
-// first call: one for each processor, and as many for calls of the system that block.
+// first call: one for each processor, and for the calls of the system in which a cycle blocks, which
+// are two as it starts a worker, and waits for it, of as many cycles at once.
 func init() {
 	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), mostProcessors))
-	startThreads(2 * mostProcessors)
+	startThreads(4 * mostProcessors)
 }
 
 // startThreads has the runtime have so many threads. It keeps those that nobody uses.

@@ -117,12 +117,17 @@ func TestKilledAfterAnEnd(t *testing.T) {
 	require.NoError(t, c.Scancel(ctx, fmt.Sprint(cancelled)))
 	kill(t, c)
 	for _, want := range []struct {
-		id          uint32
-		state, code string
-	}{{good, "COMPLETED", "0:0"}, {resumed, "COMPLETED", "0:0"}, {bad, "FAILED", "3:0"}, {cancelled, "CANCELLED", "0:15"}} {
+		id    uint32
+		state string
+		codes []string
+	}{
+		{good, "COMPLETED", []string{"0:0"}}, {resumed, "COMPLETED", []string{"0:0"}}, {bad, "FAILED", []string{"3:0"}},
+		// its script tells the signal later: the slurmctld that is killed may have been the one to hear it
+		{cancelled, "CANCELLED", []string{"0:15", "0:0"}},
+	} {
 		j, err := c.WaitFor(ctx, want.id, patience, want.state)
 		require.NoError(t, err, want)
-		require.Equal(t, want.code, j.Fields["ExitCode"], want)
+		require.Contains(t, want.codes, j.Fields["ExitCode"], want)
 	}
 	j, err = c.WaitFor(ctx, lost, patience, "NODE_FAIL")
 	require.NoError(t, err)
