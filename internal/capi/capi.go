@@ -38,8 +38,8 @@ import "C"
 const mostProcessors = 4
 
 // A thread that can't be started ends the process. So those that a cycle needs are there before the
-// first call: one for each processor, and for the calls of the system in which a cycle blocks, which
-// are two as it starts a worker, and waits for it, of as many cycles at once.
+// first call: one for each processor, and for what blocks, which are two calls as a cycle starts a
+// worker and waits for it, of as many cycles.
 func init() {
 	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), mostProcessors))
 	startThreads(4 * mostProcessors)
