@@ -38,8 +38,7 @@ import "C"
 const mostProcessors = 4
 
 // A thread that can't be started ends the process. So those that a cycle needs are there before the
-// first call: one for each processor, and for what blocks, which are two calls as a cycle starts a
-// worker and waits for it, of as many cycles.
+// first call: one for each processor, and two for the worker of each of as many cycles at once.
 func init() {
 	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), mostProcessors))
 	startThreads(4 * mostProcessors)
