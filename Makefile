@@ -67,7 +67,7 @@ test:
 
 # The packages that start goroutines or tests beside each other, solve with HiGHS, or have C: the
 # tests of the others are done with test-pure.
-RACY = $$(grep -rlE --include='*.go' '^[[:space:]]*go [A-Za-z_.]+\(|\.Go\(func|t\.Parallel\(\)|/(ipmodel/highs|internal/capi)"|^package highs' . | \
+RACY = $$(grep -rlE --include='*.go' '^[[:space:]]*go [A-Za-z_.]+\(|\.Go\(func|t\.Parallel\(\)|/(internal/highs|internal/capi)"|^package highs' . | \
 	xargs -n1 dirname | sort -u)
 
 # Those of them whose tests are all done under the race detector, with none left out there: test

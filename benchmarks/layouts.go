@@ -9,6 +9,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/layout"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -42,7 +43,7 @@ func CompareLayouts(w *Window, o core.AuctionOptions) (*Layouts, error) {
 	var free *layout.Determiner
 	for _, layouts := range []bool{false, true} {
 		if layouts {
-			o.Determiner = func(packing ipmodel.Solver) core.Determiner {
+			o.Determiner = func(packing ipmodel.Solver) market.Determiner {
 				free = layout.NewDeterminer(packing)
 				return free
 			}

@@ -3,9 +3,8 @@
 package benchmarks
 
 import (
-	"fmt"
-
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/slurm/switches"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -16,19 +15,8 @@ func (w *Window) AddTree(leaves int) error {
 		w.Snapshot.Topology = nil
 		return nil
 	}
-	n := w.Snapshot.Nodes.Len()
-	if leaves > n {
-		return fmt.Errorf("%d leaves for %d nodes", leaves, n)
-	}
-	switches := make([]nodeset.Switch, leaves, leaves+1)
-	for i := range switches {
-		switches[i] = nodeset.Switch{Name: fmt.Sprintf("leaf%d", i), Parent: leaves, Nodes: nodeset.NewMask(n)}
-	}
-	for node := range n {
-		switches[node*leaves/n].Nodes.Set(node)
-	}
 	var err error
-	w.Snapshot.Topology, err = nodeset.NewTopology(n, append(switches, nodeset.Switch{Name: "root", Parent: -1}))
+	w.Snapshot.Topology, err = switches.Even(w.Snapshot.Nodes.Len(), leaves)
 	return err
 }
 

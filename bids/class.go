@@ -2,17 +2,12 @@
 
 package bids
 
-// Class is the class of a bid (aucsched1, section 4).
+// Class is the class of a bid (aucsched1, section 4): A (contiguous, at an end of a nodeset), B
+// (contiguous, inside one), C (neighbouring nodesets combined), S (what Slurm's own selection would
+// take), or 0 for no bid.
 type Class byte
 
-// The classes. The zero Class is that of no bid.
-const (
-	ClassA Class = 'A' // contiguous, aligned to an end of a nodeset
-	ClassB Class = 'B' // contiguous, inside a nodeset
-	ClassC Class = 'C' // neighbouring nodesets combined
-	ClassS Class = 'S' // what Slurm's own selection would take ("SLURM bid")
-)
-
+// String is the letter of the class, and empty for no bid.
 func (c Class) String() string {
 	if c == 0 {
 		return ""

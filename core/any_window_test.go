@@ -19,6 +19,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/settings"
+	"github.com/aucsched/aucsched/internal/test/draw"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
@@ -109,9 +110,9 @@ func (w *anyWindow) drawNodes(t require.TestingT) {
 func (w *anyWindow) drawTree(t require.TestingT, n int) *nodeset.Topology {
 	leaf := 1 + w.IntN(4)
 	count := (n + leaf - 1) / leaf
-	var switches []nodeset.Switch
+	var switches []draw.Switch
 	for i := range count {
-		s := nodeset.Switch{Name: fmt.Sprint("leaf", i), Parent: count, Nodes: nodeset.NewMask(n)}
+		s := draw.Switch{Name: fmt.Sprint("leaf", i), Parent: count, Nodes: nodeset.NewMask(n)}
 		for k := i * leaf; k < min(n, (i+1)*leaf); k++ {
 			s.Nodes.Set(k)
 		}
@@ -121,9 +122,9 @@ func (w *anyWindow) drawTree(t require.TestingT, n int) *nodeset.Topology {
 		switches = append(switches, s)
 	}
 	if count > 2 {
-		switches = append(switches, nodeset.Switch{Name: "even", Parent: count + 2}, nodeset.Switch{Name: "odd", Parent: count + 2})
+		switches = append(switches, draw.Switch{Name: "even", Parent: count + 2}, draw.Switch{Name: "odd", Parent: count + 2})
 	}
-	tree, err := nodeset.NewTopology(n, append(switches, nodeset.Switch{Name: "root", Parent: -1}))
+	tree, err := draw.Topology(n, append(switches, draw.Switch{Name: "root", Parent: -1}))
 	require.NoError(t, err)
 	return tree
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 )
@@ -127,7 +126,7 @@ func (a *awards) decideWinner(w int, in *stages, d *Decision, p *Plan) {
 	a.left.grace = 0
 	spec := &in.window.variants[bid.Job].Spec
 	d.Segs, d.Uses, d.PartUses = p.keep(in.winners.by.Allocation(w)), spec.More(), p.keepUses(spec.Parts)
-	if bid.Class == bids.ClassS && !slices.Equal(d.Segs, in.bidding.book.Allocation(int(b))) {
+	if bid.Class == market.ClassS && !slices.Equal(d.Segs, in.bidding.book.Allocation(int(b))) {
 		d.Class = in.bidding.gen.Describe(&in.window.variants[bid.Job], d.Segs).Class
 	}
 }

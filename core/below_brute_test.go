@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/test/draw"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -19,9 +20,9 @@ import (
 func smallTree(t require.TestingT, rng *rand.Rand, n int) *nodeset.Topology {
 	k, rows := 1+rng.IntN(6), 1+rng.IntN(2)
 	runs := rng.IntN(2) == 0
-	var switches []nodeset.Switch
+	var switches []draw.Switch
 	for i := range k {
-		switches = append(switches, nodeset.Switch{Name: fmt.Sprint(i), Parent: k + i%rows, Nodes: nodeset.NewMask(n)})
+		switches = append(switches, draw.Switch{Name: fmt.Sprint(i), Parent: k + i%rows, Nodes: nodeset.NewMask(n)})
 	}
 	for node := range n {
 		if leaf := node * k / n; runs {
@@ -35,12 +36,12 @@ func smallTree(t require.TestingT, rng *rand.Rand, n int) *nodeset.Topology {
 		root = k + rows
 	}
 	for range rows {
-		switches = append(switches, nodeset.Switch{Parent: root})
+		switches = append(switches, draw.Switch{Parent: root})
 	}
 	if root >= 0 {
-		switches = append(switches, nodeset.Switch{Parent: -1})
+		switches = append(switches, draw.Switch{Parent: -1})
 	}
-	tree, err := nodeset.NewTopology(n, switches)
+	tree, err := draw.Topology(n, switches)
 	require.NoError(t, err)
 	return tree
 }

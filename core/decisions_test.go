@@ -22,6 +22,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/draw"
 	"github.com/aucsched/aucsched/internal/test/golden"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/window"
@@ -243,15 +244,15 @@ func takeMemory(cfg *sim.Config, jobs []workload.Job) {
 // standInRows has each 8 nodes below a switch, and each fourth job ask for few of them.
 func standInRows(cfg *sim.Config, jobs []workload.Job) {
 	root := len(cfg.Nodes) / 8
-	var switches []nodeset.Switch
+	var switches []draw.Switch
 	for k := range root {
-		s := nodeset.Switch{Name: fmt.Sprint("row", k), Parent: root, Nodes: nodeset.NewMask(len(cfg.Nodes))}
+		s := draw.Switch{Name: fmt.Sprint("row", k), Parent: root, Nodes: nodeset.NewMask(len(cfg.Nodes))}
 		for n := range 8 {
 			s.Nodes.Set(8*k + n)
 		}
 		switches = append(switches, s)
 	}
-	cfg.Topology, _ = nodeset.NewTopology(len(cfg.Nodes), append(switches, nodeset.Switch{Name: "root", Parent: -1}))
+	cfg.Topology, _ = draw.Topology(len(cfg.Nodes), append(switches, draw.Switch{Name: "root", Parent: -1}))
 	for i := 0; i < len(jobs); i += 4 {
 		jobs[i].Switches = 2
 	}

@@ -21,15 +21,15 @@ type Asked struct {
 	Nodes float64
 }
 
-// Demand remembers what jobs ask for. What has been asked for counts half after DemandHalfLife. The
+// Demand remembers what jobs ask for. What has been asked for counts half after demandHalfLife. The
 // zero Demand is ready. It is not for several goroutines at once.
 type Demand struct {
 	kinds []Asked // by GPUs
 	at    int64   // of the last request
 }
 
-// DemandHalfLife is in seconds.
-const DemandHalfLife = 12 * 3600
+// demandHalfLife is in seconds.
+const demandHalfLife = 12 * 3600
 
 // Come is told of each request once, when its job comes or when it starts by that request, at the
 // second now, which never falls.
@@ -65,7 +65,7 @@ func (d *Demand) fade(now int64) {
 		d.at = max(d.at, now)
 		return
 	}
-	by := math.Exp2(-float64(now-d.at) / DemandHalfLife)
+	by := math.Exp2(-float64(now-d.at) / demandHalfLife)
 	d.at = now
 	for i := range d.kinds {
 		d.kinds[i].Nodes *= by

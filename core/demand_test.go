@@ -22,9 +22,9 @@ func TestDemandFades(t *testing.T) {
 	d.Come(&bids.Request{Cores: 16, MinNodes: 2, MaxNodes: 2, MinGPUs: 4, MaxGPUs: 8}, 100)
 	d.Come(&bids.Request{TasksPerNode: 3, MinNodes: 1, MaxNodes: 1, MinGPUs: 1}, 100)
 	require.Equal(t, []Asked{{1, 3, 1}, {4, 8, 2}}, d.Recent())
-	d.Come(&bids.Request{Cores: 6, MinNodes: 1, MaxNodes: 1, MinGPUs: 1}, 100+DemandHalfLife)
+	d.Come(&bids.Request{Cores: 6, MinNodes: 1, MaxNodes: 1, MinGPUs: 1}, 100+demandHalfLife)
 	require.Equal(t, []Asked{{1, 5, 1.5}, {4, 8, 1}}, d.Recent())
-	d.Come(&bids.Request{Cores: 5}, 100+100*DemandHalfLife)
+	d.Come(&bids.Request{Cores: 5}, 100+100*demandHalfLife)
 	require.Empty(t, d.Recent(), "all is forgotten")
 }
 

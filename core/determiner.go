@@ -11,18 +11,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Determiner chooses the winners among a window's bids. That of an [Auction] without
-// AuctionOptions.Determiner is AUCSCHED2's: it solves the model, and a winner gets what it has bid.
-// It is used by one goroutine at a time.
-type Determiner interface {
-	// Name is how the auction with it is called.
-	Name() string
-	// Determine fills r with the winning bids. o.Start is a choice to begin with.
-	Determine(ctx context.Context, w *market.Window, o ipmodel.Options, r *ipmodel.Result) error
-	// Allocation is what the i-th winner of the last answer gets. It stays the Determiner's.
-	Allocation(i int) []nodeset.Segment
-}
-
 // packing is the Determiner of AUCSCHED2.
 type packing struct {
 	solver ipmodel.Solver
@@ -44,8 +32,7 @@ func (p *packing) Allocation(i int) []nodeset.Segment {
 	return p.window.Book.Allocation(int(p.chosen[i]))
 }
 
-// Model is the model of the last cycle, valid until the next; without bids it is empty.
-func (a *Auction) Model() *ipmodel.Model { return &a.model.Model }
+func (p *packing) Window() *market.Window { return p.window }
 
 // Determiner is what chooses the winners.
-func (a *Auction) Determiner() Determiner { return a.winners.by }
+func (a *Auction) Determiner() market.Determiner { return a.winners.by }

@@ -2,7 +2,10 @@
 
 package core
 
-import "github.com/aucsched/aucsched/ipmodel"
+import (
+	"github.com/aucsched/aucsched/internal/market"
+	"github.com/aucsched/aucsched/ipmodel"
+)
 
 // another chooses as AUCSCHED2 does, and is another Determiner to an auction.
 type another struct{ packing }
@@ -10,4 +13,4 @@ type another struct{ packing }
 func (*another) Name() string { return "another" }
 
 // layouts makes an auction with another Determiner than AUCSCHED2's.
-func layouts(solver ipmodel.Solver) Determiner { return &another{packing{solver: solver}} }
+func layouts(solver ipmodel.Solver) market.Determiner { return &another{packing{solver: solver}} }

@@ -84,8 +84,6 @@
 //
 //	snapshot -> nodesets -> bids -> model -> winners -> decisions
 //
-// A [Determiner] may choose the winners in another way than by the model.
-//
 // To read how, go from Auction.Decide (auction.go) down its stages, each a struct with its own
 // file: clock, window, preemption, reservations (with planner), bidding, model, winners (with
 // determiner), awards (with leftovers). A stage looks at earlier ones only.

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -29,7 +30,7 @@ func (p *scripted) Decide(_ context.Context, s *Snapshot, l Limits, plan *Plan) 
 	p.limits = append(p.limits, l)
 	d := Decision{Reason: "the script says so"}
 	if job := s.Pending[0]; p.starts(job) {
-		d = Decision{Start: true, Class: bids.ClassS}
+		d = Decision{Start: true, Class: market.ClassS}
 		d.Segs, _ = requests.Place(s.Nodes, &job.Request, job.MinGPUs)
 	}
 	plan.Decisions = append(plan.Decisions, d)

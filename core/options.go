@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/internal/cycle"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/nodeset"
@@ -49,7 +50,7 @@ type AuctionOptions struct {
 	settings.Inner
 	// Determiner makes what chooses the winners, with the auction's solver. Without it, that is
 	// AUCSCHED2's choice: bids say what each of their nodes gives (aucsched2, section 2).
-	Determiner func(ipmodel.Solver) Determiner
+	Determiner func(ipmodel.Solver) market.Determiner
 	// Serial is how many thousandths of the time of a job with a range of GPUs more of them do not
 	// shorten, 0 to 1000; 0 as in aucsched2, equation 5. With a preset that plans such jobs get a
 	// number by what that costs all that wait (docs/worth.md, "Ranges of GPUs").

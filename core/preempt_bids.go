@@ -5,7 +5,6 @@ package core
 import (
 	"slices"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
@@ -63,7 +62,7 @@ func (x *preemption) mergeBooks(b *bidding) {
 	for i := range x.victims {
 		x.victims[i].bid = int32(len(book.Bids))
 		// No preference of a start for its place is worth more than that somebody stays.
-		x.add(market.Bid{Job: int32(len(x.needs) + i), Class: bids.ClassA, Preference: 1}, x.victims[i].segs)
+		x.add(market.Bid{Job: int32(len(x.needs) + i), Class: market.ClassA, Preference: 1}, x.victims[i].segs)
 		book.JobStart = append(book.JobStart, int32(len(book.Bids)))
 	}
 	book.Kept = x.shifted(book.Kept[:0], old, old.Kept)

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -187,7 +188,7 @@ func TestOfferBeforeTiers(t *testing.T) {
 		a := auctionOf(t, func(o *AuctionOptions) { o.MaxBidsPerJob, o.Drafts, o.Reservations = 1, 0, 0 })
 		p = decideOn(t, a, s)
 		require.Equal(t, []int{int(offered)}, nodesOf(p)[0])
-		require.Equal(t, bids.ClassS, p.Decisions[0].Class)
+		require.Equal(t, market.ClassS, p.Decisions[0].Class)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/test/draw"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -23,16 +24,16 @@ func leaves(t require.TestingT, sizes ...int) *nodeset.Topology {
 	for _, size := range sizes {
 		n += size
 	}
-	var switches []nodeset.Switch
+	var switches []draw.Switch
 	first := 0
 	for i, size := range sizes {
-		s := nodeset.Switch{Name: fmt.Sprint("leaf", i), Parent: len(sizes), Nodes: nodeset.NewMask(n)}
+		s := draw.Switch{Name: fmt.Sprint("leaf", i), Parent: len(sizes), Nodes: nodeset.NewMask(n)}
 		for k := range size {
 			s.Nodes.Set(first + k)
 		}
 		switches, first = append(switches, s), first+size
 	}
-	tree, err := nodeset.NewTopology(n, append(switches, nodeset.Switch{Name: "root", Parent: -1}))
+	tree, err := draw.Topology(n, append(switches, draw.Switch{Name: "root", Parent: -1}))
 	require.NoError(t, err)
 	return tree
 }
@@ -195,9 +196,9 @@ func drawBelow(t *rapid.T) *Snapshot {
 	rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "tree seed"), 5))
 	n := s.Nodes.Len()
 	k := 1 + rng.IntN(6)
-	switches := make([]nodeset.Switch, k)
+	switches := make([]draw.Switch, k)
 	for i := range switches {
-		switches[i] = nodeset.Switch{Name: fmt.Sprint(i), Parent: k + i%2, Nodes: nodeset.NewMask(n)}
+		switches[i] = draw.Switch{Name: fmt.Sprint(i), Parent: k + i%2, Nodes: nodeset.NewMask(n)}
 	}
 	for node := range n {
 		leaf := node * k / n
@@ -206,9 +207,9 @@ func drawBelow(t *rapid.T) *Snapshot {
 		}
 		switches[leaf].Nodes.Set(node)
 	}
-	switches = append(switches, nodeset.Switch{Parent: k + 2}, nodeset.Switch{Parent: k + 2}, nodeset.Switch{Parent: -1})
+	switches = append(switches, draw.Switch{Parent: k + 2}, draw.Switch{Parent: k + 2}, draw.Switch{Parent: -1})
 	var err error
-	s.Topology, err = nodeset.NewTopology(n, switches)
+	s.Topology, err = draw.Topology(n, switches)
 	require.NoError(t, err)
 	for _, job := range s.Pending {
 		switch rng.IntN(6) {

@@ -5,7 +5,6 @@ package core
 import (
 	"context"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/ipmodel"
@@ -14,7 +13,7 @@ import (
 // winners is the stage that chooses among the bids.
 type winners struct {
 	opts     *AuctionOptions
-	by       Determiner
+	by       market.Determiner
 	in       market.Window // what it chooses from
 	result   ipmodel.Result
 	start    []int32 // bids that are known to be feasible together
@@ -108,7 +107,7 @@ func (x *winners) startOfOffers(
 	fresh := false
 	for j := range variants {
 		for b := book.JobStart[j]; b < book.JobStart[j+1]; b++ {
-			if book.Bids[b].Class != bids.ClassS {
+			if book.Bids[b].Class != market.ClassS {
 				continue
 			}
 			if !fresh { // most windows have no offers

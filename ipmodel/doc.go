@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Package ipmodel holds the auction's choice of bids as an integer program, and what solvers of it
-// have in common. Solvers are [github.com/aucsched/aucsched/ipmodel/native], in pure Go, and
-// [github.com/aucsched/aucsched/ipmodel/highs].
+// have in common. [github.com/aucsched/aucsched/ipmodel/native] is one in pure Go; programs that
+// are built with HiGHS have another.
 //
 // A [Model] is a sparse 0-1 packing problem in integers: choose at most one
 // column (bid) of each group (job) so that no row (cores or GPUs of a node) is

@@ -38,7 +38,7 @@ func TestTopologyCost(t *testing.T) {
 			costtest.Linear(t, 5_000, func(n int) func() {
 				switches := treeOf(n, func(i int) int { return x.parent(i, n) })
 				return func() {
-					_, err := NewTopology(1, switches)
+					_, err := NewTopology([]int32{-1}, switches)
 					if x.wrong == "" {
 						require.NoError(t, err)
 						return
@@ -58,7 +58,7 @@ func TestTopologyWideCost(t *testing.T) {
 			leaf[i] = int32(i)
 		}
 		return func() {
-			_, err := NewTopologyOf(leaf, switches)
+			_, err := NewTopology(leaf, switches)
 			require.NoError(t, err)
 		}
 	})

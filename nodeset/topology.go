@@ -5,7 +5,6 @@ package nodeset
 import (
 	"cmp"
 	"fmt"
-	"math/bits"
 	"slices"
 )
 
@@ -15,8 +14,6 @@ type Switch struct {
 	Name string
 	// Parent is the index of the switch above, -1 for none.
 	Parent int
-	// Nodes are the nodes of a leaf; a switch with others below it has none of its own.
-	Nodes Mask
 }
 
 // Topology is where the nodes of a machine stand: trees of switches, of any depth. Level 1 are the
@@ -47,20 +44,10 @@ type numbered struct {
 	number int32
 }
 
-// NewTopology makes the topology of a machine of so many nodes. The error names the first switch at
-// fault: a node that there is not or that two leaves have, nodes of a switch that is no leaf, a
-// parent that there is not, or switches in a circle. Levels times nodes are at most 2^24.
-func NewTopology(nodes int, switches []Switch) (*Topology, error) {
-	leaf, err := leavesOf(nodes, switches)
-	if err != nil {
-		return nil, err
-	}
-	return NewTopologyOf(leaf, switches)
-}
-
-// NewTopologyOf is [NewTopology] from the leaf of each node, the index of a switch or -1 for none.
-// It does not look at Nodes of the switches: masks of many leaves take much memory.
-func NewTopologyOf(leaf []int32, switches []Switch) (*Topology, error) {
+// NewTopology makes the topology of a machine from the leaf of each node, the index of a switch or
+// -1 for none. The error names the first fault: a leaf or a parent that there is not, nodes of a
+// switch that has others below it, or switches in a circle. Levels times nodes are at most 2^24.
+func NewTopology(leaf []int32, switches []Switch) (*Topology, error) {
 	heights, err := heightsOf(switches)
 	if err != nil {
 		return nil, err
@@ -130,30 +117,6 @@ func heightsOf(switches []Switch) ([]int, error) {
 		return nil, fmt.Errorf("switch %s is below itself", switches[i].Name)
 	}
 	return heights, nil
-}
-
-// leavesOf is the leaf of each node, -1 where it has none.
-func leavesOf(nodes int, switches []Switch) ([]int32, error) {
-	leaf := make([]int32, nodes)
-	for n := range leaf {
-		leaf[n] = -1
-	}
-	for i := range switches {
-		s := &switches[i]
-		for w, word := range s.Nodes {
-			for ; word != 0; word &= word - 1 {
-				n := 64*w + bits.TrailingZeros64(word)
-				if n >= nodes {
-					return nil, fmt.Errorf("switch %s: node %d of %d", s.Name, n, nodes)
-				}
-				if leaf[n] >= 0 {
-					return nil, fmt.Errorf("switch %s: node %d is below %s already", s.Name, n, switches[leaf[n]].Name)
-				}
-				leaf[n] = int32(i)
-			}
-		}
-	}
-	return leaf, nil
 }
 
 // addLevel adds a level: at is the switch of each node, less than 0 for nodes without. Switches are

@@ -10,20 +10,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-func maskOfNodes(n int, nodes ...int) Mask {
-	m := NewMask(n)
-	for _, i := range nodes {
-		m.Set(i)
-	}
-	return m
-}
-
 // Leaves at different depths, a leaf that is no run, and a node without a leaf.
 func TestTopology(t *testing.T) {
-	tree, err := NewTopology(7, []Switch{
-		{Name: "a", Parent: 3, Nodes: maskOfNodes(7, 0, 3)},
-		{Name: "b", Parent: 3, Nodes: maskOfNodes(7, 1, 2)},
-		{Name: "c", Parent: 4, Nodes: maskOfNodes(7, 5, 6)},
+	tree, err := NewTopology([]int32{0, 1, 1, 0, -1, 2, 2}, []Switch{
+		{Name: "a", Parent: 3},
+		{Name: "b", Parent: 3},
+		{Name: "c", Parent: 4},
 		{Name: "ab", Parent: 4},
 		{Name: "root", Parent: -1},
 	})
@@ -48,25 +40,22 @@ func TestTopology(t *testing.T) {
 }
 
 func TestTopologyFaults(t *testing.T) {
-	ten := maskOfNodes(10, 9)
 	for name, x := range map[string]struct {
+		leaf     []int32
 		switches []Switch
 		want     string
 	}{
-		"no such node":   {[]Switch{{Name: "a", Parent: -1, Nodes: ten}}, "switch a: node 9 of 4"},
-		"no such parent": {[]Switch{{Name: "a", Parent: 2}}, "switch a: parent 2 of 1 switches"},
-		"twice": {[]Switch{{Name: "a", Parent: -1, Nodes: maskOfNodes(4, 1)}, {Name: "b", Parent: -1, Nodes: maskOfNodes(4, 1)}},
-			"switch b: node 1 is below a already"},
-		"no leaf": {[]Switch{{Name: "a", Parent: -1, Nodes: maskOfNodes(4, 1)}, {Name: "b", Parent: 0}},
+		"no such parent": {[]int32{0}, []Switch{{Name: "a", Parent: 2}}, "switch a: parent 2 of 1 switches"},
+		"no leaf": {[]int32{-1, 0}, []Switch{{Name: "a", Parent: -1}, {Name: "b", Parent: 0}},
 			"switch a has nodes of its own, and switches below it"},
-		"circle": {[]Switch{{Name: "a", Parent: 1}, {Name: "b", Parent: 0}}, "switch a is below itself"},
+		"circle": {[]int32{-1}, []Switch{{Name: "a", Parent: 1}, {Name: "b", Parent: 0}}, "switch a is below itself"},
 	} {
-		_, err := NewTopology(4, x.switches)
+		_, err := NewTopology(x.leaf, x.switches)
 		require.EqualError(t, err, x.want, name)
 	}
-	_, err := NewTopologyOf([]int32{0, 1}, []Switch{{Name: "a", Parent: -1}})
+	_, err := NewTopology([]int32{0, 1}, []Switch{{Name: "a", Parent: -1}})
 	require.EqualError(t, err, "node 1: leaf 1 of 1 switches")
-	_, err = NewTopologyOf(make([]int32, maxPlaces/2), treeOf(3, func(i int) int { return (i+2)%4 - 1 }))
+	_, err = NewTopology(make([]int32, maxPlaces/2), treeOf(3, func(i int) int { return (i+2)%4 - 1 }))
 	require.EqualError(t, err, "3 levels of switches: at most 2 for 8388608 nodes")
 }
 
@@ -98,15 +87,15 @@ func TestHeights(t *testing.T) {
 func TestTopologyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, k := rapid.IntRange(1, 80).Draw(t, "nodes"), rapid.IntRange(1, 9).Draw(t, "leaves")
-		switches := make([]Switch, k, k+1)
+		switches, leaf := make([]Switch, k, k+1), make([]int32, n)
 		for i := range switches {
-			switches[i] = Switch{Name: fmt.Sprint(i), Parent: k, Nodes: NewMask(n)}
+			switches[i] = Switch{Name: fmt.Sprint(i), Parent: k}
 		}
 		for node := range n {
-			switches[rapid.IntRange(0, k-1).Draw(t, "leaf")].Nodes.Set(node)
+			leaf[node] = int32(rapid.IntRange(0, k-1).Draw(t, "leaf"))
 		}
 		switches = append(switches, Switch{Name: "root", Parent: -1})
-		one, err := NewTopology(n, switches)
+		one, err := NewTopology(leaf, switches)
 		require.NoError(t, err)
 		shift := rapid.IntRange(0, k).Draw(t, "shift")
 		turned := make([]Switch, len(switches))
@@ -116,7 +105,10 @@ func TestTopologyOrder(t *testing.T) {
 			}
 			turned[(i+shift)%len(switches)] = s
 		}
-		two, err := NewTopology(n, turned)
+		for node := range leaf {
+			leaf[node] = (leaf[node] + int32(shift)) % int32(len(switches))
+		}
+		two, err := NewTopology(leaf, turned)
 		require.NoError(t, err)
 		require.Equal(t, one, two)
 	})

@@ -17,8 +17,8 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/intprog"
 	"github.com/aucsched/aucsched/benchmarks/mps"
+	_ "github.com/aucsched/aucsched/internal/highs" // HiGHS's constants
 	"github.com/aucsched/aucsched/ipmodel"
-	_ "github.com/aucsched/aucsched/ipmodel/highs" // HiGHS's constants
 )
 
 // bySolver is the optimum of a program by HiGHS, which reads it as it is written.

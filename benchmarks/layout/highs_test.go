@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/benchmarks/intprog"
+	_ "github.com/aucsched/aucsched/internal/highs" // HiGHS's constants
 	"github.com/aucsched/aucsched/ipmodel"
-	_ "github.com/aucsched/aucsched/ipmodel/highs" // HiGHS's constants
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
 

@@ -5,6 +5,7 @@ package policies
 import (
 	"github.com/aucsched/aucsched/benchmarks/layout"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/ipmodel"
 )
@@ -16,4 +17,4 @@ func Older() *older.Policies {
 
 // Layouts as core.AuctionOptions.Determiner makes the auction "auction1", which is AUCSCHED1: the
 // program chooses how many cores each of a winner's nodes gives.
-func Layouts(packing ipmodel.Solver) core.Determiner { return layout.NewDeterminer(packing) }
+func Layouts(packing ipmodel.Solver) market.Determiner { return layout.NewDeterminer(packing) }

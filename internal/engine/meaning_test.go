@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/test/requests"
 )
 
@@ -96,7 +96,7 @@ func TestOffersAreWhatRequestsMean(t *testing.T) {
 		require.NoError(t, e.Cycle(in, &out))
 		require.NoError(t, check(in, &out), c.Name)
 		if out.LeftOut == 0 {
-			require.Equal(t, c.OK, out.Decisions[0].BidClass == byte(bids.ClassS), "%s: %+v", c.Name, out.Decisions[0])
+			require.Equal(t, c.OK, out.Decisions[0].BidClass == byte(market.ClassS), "%s: %+v", c.Name, out.Decisions[0])
 		}
 	}
 }

@@ -68,7 +68,7 @@ func newTopology(in *Input) (*nodeset.Topology, error) {
 			leaves[n] = int32(leaf)
 		}
 	}
-	tree, err := nodeset.NewTopologyOf(leaves, list)
+	tree, err := nodeset.NewTopology(leaves, list)
 	if err != nil {
 		return nil, whole("switches", count, "%v", err)
 	}

@@ -7,6 +7,14 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
+// The classes of bids.
+const (
+	ClassA bids.Class = 'A' // contiguous, aligned to an end of a nodeset
+	ClassB bids.Class = 'B' // contiguous, inside a nodeset
+	ClassC bids.Class = 'C' // neighbouring nodesets combined
+	ClassS bids.Class = 'S' // what Slurm's own selection would take ("SLURM bid")
+)
+
 // Bid is one allocation that would suit a job.
 type Bid struct {
 	// Job is the index of the variant in the window, which is that of the job where no job

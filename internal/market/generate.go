@@ -5,7 +5,6 @@ package market
 import (
 	"slices"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -173,7 +172,7 @@ func (g *Generator) bidOffer(j int) {
 		return
 	}
 	if b := g.add(j, from); b >= 0 {
-		g.book.Bids[b].Class = bids.ClassS
+		g.book.Bids[b].Class = ClassS
 	}
 }
 

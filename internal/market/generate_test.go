@@ -249,11 +249,11 @@ func classTwin(s *Space, a *Variant, lo int, segs []nodeset.Segment) bids.Class 
 	first, last := nodes[0], nodes[len(nodes)-1]
 	switch {
 	case last-first+1 != len(nodes):
-		return bids.ClassC
+		return ClassC
 	case !usable(first-1) || !usable(last+1):
-		return bids.ClassA
+		return ClassA
 	}
-	return bids.ClassB
+	return ClassB
 }
 
 func TestClassesAreThoseOfThePaper(t *testing.T) {
@@ -267,7 +267,7 @@ func TestClassesAreThoseOfThePaper(t *testing.T) {
 		for i, bid := range b.Bids {
 			a := &variants[bid.Job]
 			require.Equal(t, classTwin(s, a, a.Spec.Cores.PerNode.Min, b.Allocation(i)).String(), bid.Class.String())
-			require.False(t, bid.Class == bids.ClassC && (a.Spec.Contiguous || o.ContiguousOnly), "class C for a job that has to be contiguous")
+			require.False(t, bid.Class == ClassC && (a.Spec.Contiguous || o.ContiguousOnly), "class C for a job that has to be contiguous")
 			seen[bid.Class]++
 		}
 	})
@@ -281,9 +281,9 @@ func TestPreferenceIsEquation12(t *testing.T) {
 		class      bids.Class
 		k1, k2, k3 float64
 	}{
-		{false, bids.ClassA, 0, 0.25, 0}, {false, bids.ClassB, 0.25, 0.25, 0}, {false, bids.ClassC, 0.5, 0.25, 0.25},
-		{true, bids.ClassA, 0, 0, 0}, {true, bids.ClassB, 0.5, 0, 0}, {true, bids.ClassC, 0.5, 0, 0.5},
-		{false, bids.ClassS, 0, 0, 0}, {true, bids.ClassS, 0, 0, 0},
+		{false, ClassA, 0, 0.25, 0}, {false, ClassB, 0.25, 0.25, 0}, {false, ClassC, 0.5, 0.25, 0.25},
+		{true, ClassA, 0, 0, 0}, {true, ClassB, 0.5, 0, 0}, {true, ClassC, 0.5, 0, 0.5},
+		{false, ClassS, 0, 0, 0}, {true, ClassS, 0, 0, 0},
 	} {
 		for _, n := range []struct{ bidNodes, nodes, bidSets, sets int }{{1, 1, 1, 1}, {128, 144, 2, 2}, {7, 1408, 5, 90}} {
 			want := 1 - c.k1 - c.k2*float64(n.bidNodes)/float64(n.nodes+1) - c.k3*float64(n.bidSets)/float64(n.sets+1)
@@ -302,9 +302,9 @@ func TestPreferencesAreInTheRangesOfEquation11(t *testing.T) {
 		sets := rapid.IntRange(1, nodes).Draw(t, "sets")
 		bidSets := rapid.IntRange(2, sets+1).Draw(t, "sets of the bid")
 		for _, given := range []bool{false, true} {
-			a := preference(given, bids.ClassA, bidNodes, nodes, 1, sets)
-			b := preference(given, bids.ClassB, bidNodes, nodes, 1, sets)
-			c := preference(given, bids.ClassC, bidNodes, nodes, min(bidSets, sets), sets)
+			a := preference(given, ClassA, bidNodes, nodes, 1, sets)
+			b := preference(given, ClassB, bidNodes, nodes, 1, sets)
+			c := preference(given, ClassC, bidNodes, nodes, min(bidSets, sets), sets)
 			require.True(t, 0.75 < a && a <= 1, "A: %v", a)
 			require.True(t, 0.5 <= b && b < 0.75, "B: %v", b)
 			require.True(t, 0 < c && c < 0.5, "C: %v", c)
@@ -360,7 +360,7 @@ func TestBidsHaveTheirPreference(t *testing.T) {
 			}
 			typed := r.MinNodes > 0 || r.MaxNodes > 0 || r.TasksPerNode > 0 && sh.Exact()
 			blocks := from
-			if bid.Class == bids.ClassC {
+			if bid.Class == ClassC {
 				blocks = nodeset.Blocks(segs) // parts of one set count by themselves
 				require.GreaterOrEqual(t, blocks, from)
 			}

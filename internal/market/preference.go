@@ -14,17 +14,17 @@ type weights struct{ k1, k2, k3 float64 }
 // class. SLURM bids have no deduction (section 5.1).
 func preferenceWeights(nodesGiven bool, c bids.Class) weights {
 	switch {
-	case c == bids.ClassS:
+	case c == ClassS:
 		return weights{}
-	case !nodesGiven && c == bids.ClassA:
+	case !nodesGiven && c == ClassA:
 		return weights{0, 0.25, 0}
-	case !nodesGiven && c == bids.ClassB:
+	case !nodesGiven && c == ClassB:
 		return weights{0.25, 0.25, 0}
 	case !nodesGiven:
 		return weights{0.5, 0.25, 0.25}
-	case c == bids.ClassA:
+	case c == ClassA:
 		return weights{}
-	case c == bids.ClassB:
+	case c == ClassB:
 		return weights{k1: 0.5}
 	}
 	return weights{k1: 0.5, k3: 0.5}

@@ -28,7 +28,7 @@ func (s *scan) firstWith(cores int64) int {
 func (s *scan) classify(segs []nodeset.Segment) (bids.Class, int) {
 	blocks := nodeset.Blocks(segs)
 	if blocks > 1 {
-		return bids.ClassC, blocks
+		return ClassC, blocks
 	}
 	first, last := segs[0].First, segs[len(segs)-1].Last
 	i, ok := slices.BinarySearchFunc(s.sets, first, func(x nodeset.Set, n int32) int {
@@ -41,9 +41,9 @@ func (s *scan) classify(segs []nodeset.Segment) (bids.Class, int) {
 		return 0
 	})
 	if ok && (s.sets[i].First == first || s.sets[i].Last == last) {
-		return bids.ClassA, 1
+		return ClassA, 1
 	}
-	return bids.ClassB, 1
+	return ClassB, 1
 }
 
 // scanKey tells scans of one window apart.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/ipmodel"
@@ -29,7 +30,7 @@ func Names() []string { return []string{Auction1, IPSched} }
 // Policies makes them, in a program that has them.
 type Policies struct {
 	// Layouts as core.AuctionOptions.Determiner makes an auction AUCSCHED1's.
-	Layouts func(packing ipmodel.Solver) core.Determiner
+	Layouts func(packing ipmodel.Solver) market.Determiner
 	// IPSched makes ipsched, unless the options are not valid.
 	IPSched func(Options) (core.Policy, error)
 }

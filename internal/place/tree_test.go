@@ -18,14 +18,14 @@ import (
 // drawTree draws a topology of two or three levels, of leaves that are runs or not.
 func drawTree(t *rapid.T, n int) *nodeset.Topology {
 	k, rows := rapid.IntRange(1, 8).Draw(t, "leaves"), rapid.IntRange(1, 3).Draw(t, "rows")
-	switches := make([]nodeset.Switch, 0, k+rows+1)
+	switches := make([]draw.Switch, 0, k+rows+1)
 	for i := range k {
-		switches = append(switches, nodeset.Switch{Name: fmt.Sprint("leaf", i), Parent: k + i%rows, Nodes: nodeset.NewMask(n)})
+		switches = append(switches, draw.Switch{Name: fmt.Sprint("leaf", i), Parent: k + i%rows, Nodes: nodeset.NewMask(n)})
 	}
 	for i := range rows {
-		switches = append(switches, nodeset.Switch{Name: fmt.Sprint("row", i), Parent: k + rows})
+		switches = append(switches, draw.Switch{Name: fmt.Sprint("row", i), Parent: k + rows})
 	}
-	switches = append(switches, nodeset.Switch{Name: "root", Parent: -1})
+	switches = append(switches, draw.Switch{Name: "root", Parent: -1})
 	if rapid.Bool().Draw(t, "flat") {
 		for i := range switches[:k] {
 			switches[i].Parent = k + rows
@@ -41,7 +41,7 @@ func drawTree(t *rapid.T, n int) *nodeset.Topology {
 			switches[leaf].Nodes.Set(node)
 		}
 	}
-	tree, err := nodeset.NewTopology(n, switches)
+	tree, err := draw.Topology(n, switches)
 	require.NoError(t, err)
 	return tree
 }

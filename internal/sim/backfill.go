@@ -12,6 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/slurm/selection"
 	"github.com/aucsched/aucsched/nodeset"
@@ -362,7 +363,7 @@ func (b *Backfill) start(i int, segs []nodeset.Segment) error {
 	if err != nil {
 		return fmt.Errorf("job %s: %w", j.ID, err)
 	}
-	d := b.decide(core.Decision{Job: i, Start: true, Segs: segs, Uses: j.Uses, Class: bids.ClassS})
+	d := b.decide(core.Decision{Job: i, Start: true, Segs: segs, Uses: j.Uses, Class: market.ClassS})
 	h := held{b.s.Now + j.TimeLimit, j.ID, d.Segs, j.Uses, false}
 	b.started = append(b.started, h)
 	if b.sorted {

@@ -89,7 +89,7 @@ func choices(m *ipmodel.Model, f func(chosen []int32)) {
 
 func TestWindowsEqualBruteForce(t *testing.T) {
 	race.Slow(t)
-	var s Solver
+	var s solver
 	var r ipmodel.Result
 	for seed := range uint64(3000) {
 		rng := rand.New(rand.NewPCG(seed, 21))

@@ -17,7 +17,7 @@
 //	packing.go  the choice that is annealed, with bitmaps of the rows that lack room
 //	enumerate.go all choices that the prices do not exclude, in small windows
 //
-// Annealing and prices are two workers that take turns: see Solver.
+// Annealing and prices are two workers that take turns: see solver.
 //
 // The solver is anytime: it has a feasible choice at once, improves it until the
 // deadline, and ends with a valid bound: that of the prices, or the optimum if the enumeration has

@@ -74,7 +74,7 @@ func brute(m *ipmodel.Model) int64 {
 }
 
 func TestNativeEqualsBruteForce(t *testing.T) {
-	var s Solver
+	var s solver
 	var r ipmodel.Result
 	for seed := range uint64(1500) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -96,7 +96,7 @@ func TestEarlyColumnsAreDrawnMoreOften(t *testing.T) {
 
 // The prices that the proof finds have to get to the search, once they are new.
 func TestSearchTakesThePricesOfTheProof(t *testing.T) {
-	var s Solver
+	var s solver
 	m := randomModel(rand.New(rand.NewPCG(5, 5)), 60, 8, 40, false)
 	s.p.reduce(m)
 	s.search = *workerFor(m, 1)

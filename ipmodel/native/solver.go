@@ -15,7 +15,7 @@ import (
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
-// Solver is the native solver. The zero Solver is ready. It keeps scratch memory
+// solver is the native solver. The zero solver is ready. It keeps scratch memory
 // between calls, so that solving models of one size allocates nothing in steady
 // state, and no state that changes an answer.
 //
@@ -23,7 +23,7 @@ import (
 // bounds. They tell each other what they have found after every turn. Long turns are
 // taken side by side, on two processors if there are two. With a limit on work,
 // or without any limit, what comes out is the same all the same.
-type Solver struct {
+type solver struct {
 	p       problem
 	search  worker // for choices
 	proof   worker // for bounds
@@ -77,11 +77,11 @@ func (c *clock) reads() time.Time {
 	return c.now()
 }
 
-// New returns a Solver.
-func New() *Solver { return new(Solver) }
+// New returns a solver. It is used by one goroutine at a time.
+func New() ipmodel.Solver { return new(solver) }
 
 // Name is "native".
-func (s *Solver) Name() string { return "native" }
+func (s *solver) Name() string { return "native" }
 
 const (
 	lookEvery = 1 << 14 // units of work between two looks at the clock
@@ -93,7 +93,7 @@ const (
 )
 
 // Solve implements [ipmodel.Solver]. It never fails on a valid model.
-func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options, r *ipmodel.Result) error {
+func (s *solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options, r *ipmodel.Result) error {
 	s.p.off = cycle.Off(ctx)
 	s.p.reduce(m)
 	if s.clock.now = o.Now; s.clock.now == nil {
@@ -115,7 +115,7 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 }
 
 // run lets the workers take turns side by side, ever longer ones.
-func (s *Solver) run(work int64) {
+func (s *solver) run(work int64) {
 	s.begin(work)
 	if s.prove == nil {
 		s.prove = s.proveAside
@@ -138,7 +138,7 @@ func (s *Solver) run(work int64) {
 // sideBySide has both workers take a turn at once. With fill, the search goes on until the proof is
 // done: before a deadline nobody can ask for the same answer again. A panic of either worker is the
 // caller's, when neither is at work any more.
-func (s *Solver) sideBySide(fill bool) {
+func (s *solver) sideBySide(fill bool) {
 	s.fault = nil
 	s.done.Add(1)
 	s.proving.Store(true)
@@ -156,7 +156,7 @@ func (s *Solver) sideBySide(fill bool) {
 }
 
 // proveAside is the proof's turn in a goroutine of its own, which no panic may leave.
-func (s *Solver) proveAside() {
+func (s *solver) proveAside() {
 	defer func() {
 		s.fault = recover()
 		s.proving.Store(false)
@@ -166,7 +166,7 @@ func (s *Solver) proveAside() {
 }
 
 // begin finds a first choice and first prices, each with the help of the other.
-func (s *Solver) begin(work int64) {
+func (s *solver) begin(work int64) {
 	h := &s.proof
 	turn := s.firstTurn()
 	if work > 0 {
@@ -189,11 +189,11 @@ func (s *Solver) begin(work int64) {
 }
 
 // firstTurn is in proportion to the model, so that something can be done in it.
-func (s *Solver) firstTurn() int64 { return max(leastTurn, turnsOver*int64(len(s.p.row))) }
+func (s *solver) firstTurn() int64 { return max(leastTurn, turnsOver*int64(len(s.p.row))) }
 
 // proofTurn lowers the bound by prices as long as that gains something, and then tries all choices
 // that they leave, or gives up.
-func (s *Solver) proofTurn() {
+func (s *solver) proofTurn() {
 	h := &s.proof
 	switch {
 	case !h.priced:
@@ -211,7 +211,7 @@ func (s *worker) gaveUp() bool {
 }
 
 // exchange tells each worker of what the other has found.
-func (s *Solver) exchange() {
+func (s *solver) exchange() {
 	a, b := &s.search, &s.proof
 	if b.best.better(&a.best) {
 		a.best.copyFrom(&b.best)
@@ -226,24 +226,24 @@ func (s *Solver) exchange() {
 }
 
 // work is what both have done, and what the proof could have.
-func (s *Solver) work() int64 { return s.search.work + s.proof.work + s.idle }
+func (s *solver) work() int64 { return s.search.work + s.proof.work + s.idle }
 
 // ended says whether the time or the work allowed is over, or nobody asks for a better answer.
 // Where neither is limited it is over when nothing more will be proven.
-func (s *Solver) ended(work int64) bool {
+func (s *solver) ended(work int64) bool {
 	limited := work > 0 || !s.search.deadline.IsZero()
 	return s.search.stopped() || s.proof.stopped() || (work > 0 && s.work() >= work) || s.nearEnough() ||
 		!limited && s.proof.gaveUp()
 }
 
 // nearEnough reports whether the best choice is within the gap that is asked for.
-func (s *Solver) nearEnough() bool {
+func (s *solver) nearEnough() bool {
 	best := &s.search.best
 	return best.missing == 0 && ipmodel.WithinGap(best.value, s.search.prices.bound, s.gap)
 }
 
 // proven reports whether no choice is worth more than the best.
-func (s *Solver) proven() bool { return s.settled || s.search.proven() }
+func (s *solver) proven() bool { return s.settled || s.search.proven() }
 
 func (s *worker) begin(ctx context.Context, p *problem, o ipmodel.Options, c *clock) {
 	s.p, s.clock = *p, c
@@ -286,7 +286,7 @@ func (s *worker) proven() bool {
 	return s.best.missing == 0 && s.best.value >= s.prices.bound
 }
 
-func (s *Solver) finish(r *ipmodel.Result) {
+func (s *solver) finish(r *ipmodel.Result) {
 	r.Chosen, r.Value, r.Work, r.Nodes = r.Chosen[:0], 0, s.work()-s.idle, s.proof.nodes
 	r.Bound, r.Status = 0, ipmodel.Infeasible
 	r.Prices = s.proof.rowPrices(r.Prices[:0])

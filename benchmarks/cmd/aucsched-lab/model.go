@@ -12,17 +12,22 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/policies"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/ipmodel"
 )
 
 // writeModel writes the model of the policy's last cycle, as the paper has it.
 func writeModel(out io.Writer, policy core.Policy) error {
 	switch a := policy.(type) {
 	case *core.Auction:
-		d, ok := a.Determiner().(*layout.Determiner)
-		if !ok || d.Window() == nil { // it is not asked where nobody bids
-			return mps.Write(out, a.Model(), "window")
+		model, d := new(ipmodel.Model), a.Determiner()
+		if w := d.Window(); w != nil { // it is not asked where nobody bids
+			model = w.Fixed
 		}
-		p, err := d.Program()
+		older, ok := d.(*layout.Determiner)
+		if !ok || d.Window() == nil {
+			return mps.Write(out, model, "window")
+		}
+		p, err := older.Program()
 		if err != nil {
 			return err
 		}

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/mpsread"
+	"github.com/aucsched/aucsched/internal/highs"
 	"github.com/aucsched/aucsched/internal/test/beside"
 	"github.com/aucsched/aucsched/ipmodel"
-	"github.com/aucsched/aucsched/ipmodel/highs"
 )
 
 // sharedInstance is an auction window beside the checkout, if it is there.

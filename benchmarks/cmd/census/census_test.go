@@ -202,7 +202,7 @@ func TestTable(t *testing.T) {
 }
 
 // heart are the public packages, from below, and below those what they are built from.
-var heart = []string{"nodeset", "bids", "ipmodel", "ipmodel/native", "ipmodel/highs", "core"}
+var heart = []string{"nodeset", "bids", "ipmodel", "ipmodel/native", "core"}
 
 var foundation = []string{"cycle", "format", "hostlist", "input", "market", "place", "settings", "timeline"}
 

@@ -24,7 +24,7 @@ import (
 	"os/signal"
 
 	"github.com/aucsched/aucsched/benchmarks/results"
-	"github.com/aucsched/aucsched/ipmodel/highs"
+	"github.com/aucsched/aucsched/internal/highs"
 )
 
 func main() {

@@ -15,8 +15,8 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/benchmarks/peers"
+	"github.com/aucsched/aucsched/internal/highs"
 	"github.com/aucsched/aucsched/internal/test/race"
-	"github.com/aucsched/aucsched/ipmodel/highs"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
 )

@@ -48,14 +48,14 @@ func TestTreeSelection(t *testing.T) {
 // Without a root the job is below the last switch of those that have enough nodes, though another
 // leaf fits it as well.
 func TestForestSelection(t *testing.T) {
-	leaf := func(name string, nodes ...int) nodeset.Switch {
-		s := nodeset.Switch{Name: name, Parent: -1, Nodes: nodeset.NewMask(8)}
+	leaf := func(name string, nodes ...int) draw.Switch {
+		s := draw.Switch{Name: name, Parent: -1, Nodes: nodeset.NewMask(8)}
 		for _, n := range nodes {
 			s.Nodes.Set(n)
 		}
 		return s
 	}
-	tree, err := nodeset.NewTopology(8, []nodeset.Switch{leaf("s", 0, 1, 2, 3), leaf("r", 4, 5, 6, 7)})
+	tree, err := draw.Topology(8, []draw.Switch{leaf("s", 0, 1, 2, 3), leaf("r", 4, 5, 6, 7)})
 	require.NoError(t, err)
 	for _, x := range []struct {
 		free  []uint16

@@ -60,7 +60,7 @@ func Topology(lines []Line, nodes int, find func(list string) ([]int, error)) (*
 			return nil, &Fault{i, "switches", why}
 		}
 	}
-	return nodeset.NewTopologyOf(leaf, switches)
+	return nodeset.NewTopology(leaf, switches)
 }
 
 // adopt has switch i above those of a hostlist.
@@ -99,5 +99,5 @@ func Even(nodes, leaves int) (*nodeset.Topology, error) {
 	for n := range leaf {
 		leaf[n] = int32(n * leaves / nodes)
 	}
-	return nodeset.NewTopologyOf(leaf, append(switches, nodeset.Switch{Name: "root", Parent: -1}))
+	return nodeset.NewTopology(leaf, append(switches, nodeset.Switch{Name: "root", Parent: -1}))
 }

@@ -6,6 +6,7 @@ package draw
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -117,4 +118,25 @@ func HalfBusy(t require.TestingT, n int) *nodeset.Table {
 		i += run
 	}
 	return tab
+}
+
+// Switch is a nodeset.Switch with the nodes of a leaf.
+type Switch struct {
+	Name   string
+	Parent int
+	Nodes  nodeset.Mask
+}
+
+// Topology is that of a machine of so many nodes below these switches.
+func Topology(nodes int, switches []Switch) (*nodeset.Topology, error) {
+	leaf, bare := slices.Repeat([]int32{-1}, nodes), make([]nodeset.Switch, len(switches))
+	for i, s := range switches {
+		bare[i] = nodeset.Switch{Name: s.Name, Parent: s.Parent}
+		for n := range nodes {
+			if s.Nodes != nil && s.Nodes.Has(n) {
+				leaf[n] = int32(i)
+			}
+		}
+	}
+	return nodeset.NewTopology(leaf, bare)
 }
