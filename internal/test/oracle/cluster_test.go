@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package oracle
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// clusterFeatures are those that a Cluster has.
+var clusterFeatures = slices.DeleteFunc(slices.Clone(Features), func(f string) bool {
+	return slices.Contains([]string{"below", "gang-runs", "long-queue", "small-window", "down"}, f)
+})
+
+// life is a Cluster, the World that it should be, and what happened.
+type life struct {
+	*drawing
+	c        *core.Cluster
+	start    time.Time
+	ends     map[string]int64 // by running job: when it really ends
+	told     map[string]int64 // by waiting job: from when it has a place, as long as nothing happened
+	expected map[string]bool  // jobs that start now, as others have been stopped for them
+	jobs     int
+}
+
+// TestCluster lets time pass: jobs come, and end early or by their limits, nodes go and come,
+// quotas change.
+func TestCluster(t *testing.T) {
+	cycles, from := setting(t, "ORACLE_CYCLES", 1000), setting(t, "ORACLE_FROM", 1)
+	const each = 40
+	shown, all := 0, map[string]*tally{}
+	for _, rule := range []string{"1", "2", "3a", "3b", "4c"} {
+		all[rule] = &tally{map[string]int{}, map[string]int{}}
+	}
+	for seed := from; seed < from+cycles/each; seed++ {
+		l, broken := newLife(t, uint64(seed)), ""
+		for cycle := 0; cycle < each && broken == ""; cycle++ {
+			l.happens()
+			broken = l.cycle(t)
+		}
+		rule, _, _ := strings.Cut(broken, ": ")
+		for r, a := range all {
+			a.count(l.w, r == rule)
+		}
+		if broken != "" && (os.Getenv("ORACLE_KNOWN") == "no" || knownFor("cluster "+rule, l.w) == nil) {
+			t.Fail()
+			if shown++; shown <= 3 {
+				t.Logf("rule %s\n%s", broken, l.w)
+			}
+		}
+	}
+	for rule, a := range all {
+		a.judge(t, "cluster "+rule)
+	}
+}
+
+func newLife(t *testing.T, seed uint64) *life {
+	w := Draw(seed, clusterFeatures, nil)
+	l := &life{drawing: &drawing{Rand: rand.New(rand.NewPCG(seed, 11)), w: w, has: map[string]bool{}},
+		start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ends: map[string]int64{}, told: map[string]int64{}, expected: map[string]bool{}}
+	for _, f := range w.Features {
+		l.has[f] = true
+	}
+	w.Running, w.Jobs, w.Now = nil, nil, 0
+	o := w.Options()
+	o.Clock = l.clock
+	policy, err := core.NewAuction(o, nil)
+	require.NoError(t, err)
+	l.c, err = core.NewCluster(core.ClusterOptions{Policy: policy, Clock: l.clock})
+	require.NoError(t, err)
+	for n := range w.Nodes {
+		l.setNode(t, n)
+		more := map[string]int64{}
+		for r, name := range w.More {
+			more[name] = w.Nodes[n].More[r]
+		}
+		require.NoError(t, l.c.SetResources(name(n), more))
+		if w.Nodes[n].Share > 0 {
+			require.NoError(t, l.c.SetGPUShares(name(n), w.Nodes[n].Share))
+		}
+		require.NoError(t, l.c.SetTier(name(n), uint8(w.Nodes[n].Tier)))
+	}
+	for q, limit := range w.Quotas {
+		require.NoError(t, l.c.SetQuota(fmt.Sprint("quota", q), limit))
+	}
+	return l
+}
+
+func name(n int) string { return fmt.Sprint("n", n) }
+
+func (l *life) clock() time.Time { return l.start.Add(time.Duration(l.w.Now) * time.Second) }
+
+func (l *life) setNode(t require.TestingT, n int) {
+	node := &l.w.Nodes[n]
+	require.NoError(t, l.c.SetNode(name(n), nodeset.Capacity{Cores: uint16(node.Cores), GPUs: uint8(node.GPUs)}, node.Up))
+}
+
+// happens lets something happen before a cycle.
+func (l *life) happens() {
+	t := failer{}
+	l.w.Now += l.amount(0, 1, 3, 5, 10)
+	for _, c := range slices.Clone(l.w.Running) {
+		if l.ends[c.ID] <= l.w.Now || c.To <= l.w.Now {
+			l.ended(t, c.ID)
+		}
+	}
+	for range l.one(0, 0, 1, 2) {
+		l.submit(t)
+	}
+	switch l.IntN(12) {
+	case 0:
+		n := l.IntN(len(l.w.Nodes))
+		l.w.Nodes[n].Up = !l.w.Nodes[n].Up
+		l.setNode(t, n)
+		l.forget()
+	case 1:
+		if len(l.w.Quotas) > 0 {
+			q := l.IntN(len(l.w.Quotas))
+			l.w.Quotas[q] = l.amount(1, 3, 4, 6, 8)
+			require.NoError(t, l.c.SetQuota(fmt.Sprint("quota", q), l.w.Quotas[q]))
+			l.forget()
+		}
+	case 2:
+		if len(l.w.Jobs) > 0 {
+			id := l.w.Jobs[l.IntN(len(l.w.Jobs))].ID
+			require.NoError(t, l.c.Cancel(id))
+			l.remove(id)
+		}
+	}
+}
+
+// failer is for what cannot fail.
+type failer struct{}
+
+func (failer) Errorf(format string, args ...any) { panic(fmt.Sprintf(format, args...)) }
+func (failer) FailNow()                          { panic("failed") }
+
+// forget is of something that happened: what was told need not be kept.
+func (l *life) forget() { clear(l.told); clear(l.expected) }
+
+func (l *life) remove(id string) {
+	l.w.Jobs = slices.DeleteFunc(l.w.Jobs, func(j Job) bool { return j.ID == id })
+	delete(l.told, id)
+	delete(l.expected, id)
+}
+
+func (l *life) ended(t require.TestingT, id string) {
+	require.NoError(t, l.c.Ended(id))
+	l.w.Running = slices.DeleteFunc(l.w.Running, func(c Claim) bool { return c.ID == id })
+}
+
+// submit submits a job, if it is valid.
+func (l *life) submit(t require.TestingT) {
+	l.jobs++
+	j := l.job(l.jobs)
+	j.Waited = 0
+	if l.w.job(&j).Validate() != nil {
+		return
+	}
+	spec := l.spec(&j)
+	if l.has["preempt"] && !l.often(3) {
+		spec.Price, spec.Class = l.amount(1, 2, 3), l.one(0, 0, 1)
+	}
+	j.Price, j.Class = spec.Price, spec.Class
+	if err := l.c.Submit(spec); err != nil {
+		require.ErrorContains(t, err, "asks for nothing") // an alternative without cores and GPUs is refused
+		require.NotEmpty(t, spec.Alternatives)
+		return
+	}
+	l.w.Jobs = append(l.w.Jobs, j)
+	l.w.sort()
+	for i := range l.w.Jobs { // he came before these
+		if l.w.Jobs[i].Priority < j.Priority {
+			delete(l.told, l.w.Jobs[i].ID)
+		}
+	}
+}
+
+func (l *life) spec(j *Job) core.JobSpec {
+	first := l.coreWay(&j.Ways[0].Parts[0])
+	s := core.JobSpec{ID: j.ID, Request: first.Request, On: first.On, Takes: first.Takes, GPUShare: first.GPUShare, Counts: first.Counts,
+		Priority: j.Priority, TimeLimit: time.Duration(j.Limit) * time.Second, Preempts: j.Preempts}
+	for k := range j.Ways[0].Parts[1:] {
+		s.Components = append(s.Components, l.coreWay(&j.Ways[0].Parts[k+1]))
+	}
+	j.Ways = slices.DeleteFunc(j.Ways, func(w Way) bool { return len(w.Parts) > 1 && len(j.Ways[0].Parts) == 1 })
+	if len(j.Ways[0].Parts) > 1 {
+		j.Ways = j.Ways[:1]
+	}
+	for k := range j.Ways[1:] {
+		s.Alternatives = append(s.Alternatives, l.coreWay(&j.Ways[k+1].Parts[0]))
+	}
+	for n := range l.w.Nodes {
+		if j.Prefer>>n&1 == 1 {
+			s.Prefer = append(s.Prefer, name(n))
+		}
+	}
+	return s
+}
+
+func (l *life) coreWay(p *Part) core.Way {
+	way := core.Way{Request: l.w.part(p), GPUShare: p.Share, Takes: map[string]nodeset.Use{}, Counts: map[string]nodeset.Use{}}
+	way.Eligible, way.Uses, way.Charges = nil, nil, nil
+	way.On = strings.Split(l.w.list(p.On), ",")
+	use := func(u Use) nodeset.Use {
+		return nodeset.Use{PerJob: u.PerJob, PerNode: u.PerNode, PerCore: u.PerCore, PerGPU: u.PerGPU}
+	}
+	for r, u := range p.More {
+		if u != (Use{}) {
+			way.Takes[l.w.More[r]] = use(u)
+		}
+	}
+	for q, u := range p.Counts {
+		if u != (Use{}) {
+			way.Counts[fmt.Sprint("quota", q)] = use(u)
+		}
+	}
+	return way
+}
+
+// cycle decides once, judges that and does it. It says which rule is broken, and how.
+func (l *life) cycle(t *testing.T) string {
+	cycle, err := l.c.Decide(context.Background())
+	if err != nil {
+		return "1: " + err.Error()
+	}
+	o := l.outcome(cycle)
+	if broken := feasible(l.w, o); broken != "" {
+		return "1: " + broken
+	}
+	for id := range l.expected {
+		if !slices.ContainsFunc(cycle.Starts, func(s core.Start) bool { return s.Job == id }) {
+			return fmt.Sprintf("4c: %s does not start when those are gone that were stopped for it", id)
+		}
+	}
+	if len(cycle.Preempted) == 0 { // else it is not told who starts then, and where
+		if broken := conserving(l.w, o); broken != "" {
+			return "2: " + broken
+		}
+		if broken := placesExist(l.w, o); broken != "" {
+			return "3a: " + broken
+		}
+	}
+	if broken := l.hear(o); broken != "" {
+		return "3b: " + broken
+	}
+	l.apply(t, cycle, o)
+	return ""
+}
+
+// hear compares what jobs are told with what they were.
+func (l *life) hear(o *Outcome) string {
+	for _, x := range o.Waits {
+		id := l.w.Jobs[x.Job].ID
+		if was, ok := l.told[id]; ok && !l.w.planned() {
+			if x.Kept && x.Expected > was || l.w.Now >= was {
+				return fmt.Sprintf("%s was told %d and is told %d (%v) at %d: %q", id, was, x.Expected, x.Kept, l.w.Now, x.Reason)
+			}
+		}
+		if x.Kept && x.Expected < l.w.Now+Endless/2 {
+			l.told[id] = x.Expected
+		}
+	}
+	return ""
+}
+
+// outcome is the cycle as that of a window.
+func (l *life) outcome(cycle *core.Cycle) *Outcome {
+	o := &Outcome{Started: map[int]Claim{}}
+	index := func(id string) int { return slices.IndexFunc(l.w.Jobs, func(j Job) bool { return j.ID == id }) }
+	for _, s := range cycle.Starts {
+		j := &l.w.Jobs[index(s.Job)]
+		c := Claim{ID: s.Job, From: l.w.Now, To: l.w.Now + j.Limit, Way: j.Ways[s.Alternative], Price: j.Price, Class: j.Class}
+		for k, nodes := range append([][]core.Share{s.Nodes}, componentsOf(&s)...) {
+			for _, share := range nodes {
+				c.Pieces = append(c.Pieces, Piece{k, int(share.Node[1] - '0'), share.Cores, share.GPUs, s.SharedGPU})
+			}
+		}
+		o.Started[index(s.Job)] = c
+	}
+	for _, x := range cycle.Waiting {
+		wait := Wait{Job: index(x.Job), Looked: true, Why: x.Why, Reason: x.Reason, Kept: !x.Expected.IsZero()}
+		wait.Expected = int64(x.Expected.Sub(l.start) / time.Second)
+		o.Waits = append(o.Waits, wait)
+	}
+	return o
+}
+
+func componentsOf(s *core.Start) (list [][]core.Share) {
+	for _, p := range s.Components {
+		list = append(list, p.Nodes)
+	}
+	return list
+}
+
+// apply does what a cycle decided. Who is stopped has ended before the next cycle.
+func (l *life) apply(t *testing.T, cycle *core.Cycle, o *Outcome) {
+	for _, j := range o.startedClaims(anyJob) {
+		l.w.Running = append(l.w.Running, j)
+		if l.ends[j.ID] = j.To; l.often(2) {
+			l.ends[j.ID] = l.w.Now + 1 + l.Int64N(min(j.To-l.w.Now, 40))
+		}
+		l.remove(j.ID)
+	}
+	clear(l.expected)
+	for _, x := range cycle.Preempted {
+		l.ended(t, x.Job)
+		for _, f := range x.For {
+			l.expected[f] = true
+		}
+	}
+}

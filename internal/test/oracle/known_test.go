@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package oracle
+
+// violation is something that fails and is known to.
+type violation struct {
+	rule, feature string // a feature or preset of windows; "": all
+	why           string
+}
+
+// known only shrinks. An entry that no longer fails, in so many windows that one would have, has to
+// be taken out: the test says so.
+var known = []violation{
+	{"2", "long-queue", "like jobs that cannot start count, each, against the window and the depth"},
+	{"2", "small-window", "jobs behind window and depth are not looked at"},
+	{"2", "packed", "compact: jobs are kept in one block of nodes or in two, although others are free"},
+	{"2", "default", "places in a plan that are not told hold nodes back"},
+	{"2", "throughput", "places in a plan that are not told hold nodes back"},
+	{"2", "short", "places in a plan that are not told hold nodes back"},
+	{"2", "preempt", "who waits for a stop does not count as idle what it will not use"},
+	{"3a", "quota", "the time is that of the quota, and nodes are not kept for it"},
+	{"3b", "quota", "the time is that of the quota, and nodes are not kept for it"},
+	{"3b", "packed", "places are kept by patience: who has waited longer gets the place of another one"},
+	{"3b", "default", "each cycle plans anew, and keeps its caps alone"},
+	{"3b", "short", "each cycle plans anew, and keeps its caps alone"},
+	{"3b", "throughput", "each cycle plans anew, and keeps its caps alone"},
+	{"4a", "", "preemption is part of the model, which trades one job's start for another's"},
+	{"4b", "", "preemption is part of the model"},
+	{"4c", "", "nothing claims what a stop frees"},
+	{"4d", "", "jobs of several parts, jobs with places kept, machines with shared GPUs"},
+	{"5", "", "places are kept at the end of jobs without an end"},
+	{"6", "", "nodes with GPUs last, fewest nodes, lightest nodes, broken rows"},
+	{"7a", "", "room now, quotas beside nodes, quotas that are never enough"},
+	{"7b", "", "of jobs that others leave nothing it is said that nothing suits them"},
+
+	{"cluster 2", "packed", "compact, as in windows"},
+	{"cluster 2", "preempt", "as in windows"},
+	{"cluster 2", "default", "as in windows"},
+	{"cluster 2", "short", "as in windows"},
+	{"cluster 2", "throughput", "as in windows"},
+	{"cluster 2", "endless", "places are kept at the end of jobs without an end"},
+	{"cluster 3a", "quota", "the time is that of the quota, and nodes are not kept for it"},
+	{"cluster 3b", "quota", "the time is that of the quota, and nodes are not kept for it"},
+	{"cluster 3b", "packed", "places are kept by patience"},
+	{"cluster 4c", "preempt", "nothing claims what a stop frees"},
+
+	{"window", "like jobs hide none", "like jobs count, each, against the window and the depth"},
+	{"window", "nodes with GPUs come last", "only keep_holes looks at that, of jobs of one node"},
+	{"window", "a preset leaves nothing idle that fits", "places in a plan hold nodes back"},
+	{"window", "a stop gives back what was counted", "nobody is stopped for a quota"},
+	{"window", "the fewest nodes of a range", "the first nodes are taken"},
+	{"window", "what is idle is taken before anybody is stopped", "preemption is part of the model"},
+	{"window", "a preset leaves the right to stop somebody", "jobs with a place kept stop nobody"},
+	{"window", "a time at a quota has nodes, too", "nodes are not kept for it"},
+	{"window", "the quota is what is lacking", "the least that a job counts is looked at, on the fewest nodes"},
+	{"window", "a running job without an end is one without a limit", "it is one that ends in a second"},
+	{"window", "the row that is broken already", "the first leaf is taken"},
+	{"window", "the light nodes and one more", "light nodes alone, or all in their order"},
+	{"window", "room now, for a job that was not looked at", "only moments at which something ends are looked at"},
+}

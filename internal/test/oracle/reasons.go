@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package oracle
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/aucsched/aucsched/core"
+)
+
+// trueReasons explains each job that waits, and judges that.
+func trueReasons(w *World, o *Outcome) string {
+	e, err := w.explainer()
+	if err != nil {
+		return err.Error()
+	}
+	var tried []*Job
+	for _, x := range o.Waits {
+		job := &w.Jobs[x.Job]
+		if slices.ContainsFunc(tried, job.asksAs) && len(w.Jobs) > 10 {
+			continue // of a long queue
+		}
+		tried = append(tried, job)
+		found, err := e.Explain(context.Background(), x.Job, core.ExplainOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		if broken := w.trueReason(o, &x, found); broken != "" {
+			return fmt.Sprintf("%s (%q, explained by %s): %s", job.ID, x.Reason, found.Why, broken)
+		}
+	}
+	return ""
+}
+
+func (w *World) explainer() (*core.Explainer, error) {
+	s, err := w.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	a, err := core.NewAuction(w.Options(), nil)
+	if err != nil {
+		return nil, err
+	}
+	return core.NewExplainer(context.Background(), a, s, core.Limits{Seed: 1})
+}
+
+// alone reports whether a job would start if it were alone, with some things changed.
+func (w *World) fitsAlone(job int, change func(*World)) bool {
+	c := w.clone()
+	c.Quotas = slices.Clone(w.Quotas)
+	for n := range c.Nodes {
+		c.Nodes[n].More = slices.Clone(c.Nodes[n].More)
+	}
+	change(c)
+	return c.Room(c.Now, c.Now+1, c.Running).fits(c.Jobs[job].Ways, &budget{1_000_000})
+}
+
+func asItIs(*World) {}
+
+// idle takes away all that runs, and has all nodes up.
+func idle(w *World) {
+	w.Running = nil
+	for n := range w.Nodes {
+		w.Nodes[n].Up = true
+	}
+}
+
+func noQuotas(w *World) {
+	for q := range w.Quotas {
+		w.Quotas[q] = math.MaxInt32
+	}
+}
+
+// trueWords judges what the plan itself says of jobs that wait.
+func trueWords(w *World, o *Outcome) string {
+	for _, x := range o.Waits {
+		switch {
+		case x.Why == core.Never && w.fitsAlone(x.Job, idle):
+			return w.Jobs[x.Job].ID + " is said never to run, and this machine can run it"
+		case x.Why == core.NoFit && w.fitsAlone(x.Job, noQuotas):
+			return w.Jobs[x.Job].ID + " is said to be suited by nothing that is free, and would start if it were alone"
+		case x.Why == core.Lost && !w.fitsAlone(x.Job, asItIs):
+			return w.Jobs[x.Job].ID + " is said to have lost, and would not start if it were alone"
+		}
+	}
+	return ""
+}
+
+// trueReason says what is not true of how one job is explained.
+func (w *World) trueReason(o *Outcome, x *Wait, found *core.Explanation) string {
+	job := &w.Jobs[x.Job]
+	possible := w.fitsAlone(x.Job, idle)
+	suits := w.fitsAlone(x.Job, noQuotas)
+	switch {
+	case found.Why == core.Never && possible:
+		return "this machine can run it"
+	case found.Why != core.Never && !possible:
+		return "this machine can never run it, and that is not said"
+	case found.Why == core.Never:
+		return ""
+	case found.Why == core.NoFit && suits:
+		return "what is free suits it"
+	case (found.Why == core.Lost || found.Why == core.Reserved || found.Why == 0) && !w.fitsAlone(x.Job, asItIs):
+		return "nothing that is free suits it, or a quota is too small"
+	}
+	if broken := w.lacks(o, x, found); broken != "" {
+		return broken
+	}
+	if found.Why == core.Lost || found.Why == core.Reserved {
+		if !w.withoutRivals(o, job, found) {
+			return "without those in its way it would have no room either"
+		}
+	}
+	return w.foreseen(o, job, found)
+}
+
+// lacks gives the job what it is said to lack, until it has room.
+func (w *World) lacks(o *Outcome, x *Wait, found *core.Explanation) string {
+	if found.Why != core.NoFit && found.Why != core.OverQuota {
+		return ""
+	}
+	if found.Why == core.OverQuota && w.fitsAlone(x.Job, asItIs) { // it is short beside what starts
+		c := w.clone()
+		c.Running = w.now(o)
+		if c.fitsAlone(x.Job, asItIs) {
+			return "no quota is too small, beside what starts"
+		}
+		return ""
+	}
+	c := w.clone()
+	c.Jobs = []Job{w.Jobs[x.Job]}
+	c.Jobs[0].Ways = slices.Clone(c.Jobs[0].Ways[:1]) // reasons are the first way's
+	c.Jobs[0].Preempts = 0
+	if c.fitsAlone(0, asItIs) || !c.fitsAlone(0, idle) {
+		return ""
+	}
+	for range 6 {
+		e, err := c.explainer()
+		if err != nil {
+			return err.Error()
+		}
+		again, err := e.Explain(context.Background(), 0, core.ExplainOptions{})
+		if err != nil {
+			return err.Error()
+		}
+		if again.Why == 0 {
+			return "" // it starts
+		}
+		name, give := c.lack(again)
+		if give == nil {
+			return fmt.Sprintf("alone it waits (%s), and nothing is said to be short: %q", again.Why, name)
+		}
+		before := c.String()
+		if give(c); c.String() == before {
+			return fmt.Sprintf("more of %s is no help", name)
+		}
+	}
+	return "it lacks more and more"
+}
+
+// lack is what an explanation says that is short, and gives plenty of it.
+func (w *World) lack(x *core.Explanation) (name string, give func(*World)) {
+	part := 0
+	if x.OfPart {
+		part = x.Part
+	}
+	switch {
+	case x.Why == core.OverQuota && x.Quota != nil:
+		return x.Quota.Name, func(c *World) {
+			c.Quotas = slices.Clone(c.Quotas)
+			for q := range c.Quotas {
+				if fmt.Sprint("quota", q) == x.Quota.Name {
+					c.Quotas[q] += 1000
+				}
+			}
+		}
+	case x.Shortage == nil:
+		return "", nil
+	}
+	name = x.Shortage.Resource
+	if x.Shortage.LimitedBy != "" {
+		name = x.Shortage.LimitedBy
+	}
+	return name, func(c *World) { c.give(name, part) }
+}
+
+// give has plenty of a resource on all nodes, or leaves out a demand of the only job.
+func (w *World) give(name string, part int) {
+	p := &w.Jobs[0].Ways[0].Parts[part]
+	for n := range w.Nodes {
+		node := &w.Nodes[n]
+		switch name {
+		case "nodes":
+			node.Up = true
+		case "cores_per_node", "cores":
+			node.Cores += 100
+		case "gpus_per_node", "share":
+			node.GPUs += 4
+		}
+		node.More = slices.Clone(node.More)
+		for r := range w.More {
+			if w.More[r] == name {
+				node.More[r] += 1000
+			}
+		}
+	}
+	switch name {
+	case "contiguous":
+		p.Contiguous = false
+	case "switches":
+		p.Switches, p.Within, p.Segment = 0, 0, 0
+	case "all_within":
+		w.Jobs[0].Ways[0].AllWithin = 0
+	}
+}
+
+// withoutRivals reports whether a job has room if those are gone that are said to be in its way.
+func (w *World) withoutRivals(o *Outcome, job *Job, found *core.Explanation) bool {
+	gone := make(map[int]bool)
+	for _, r := range found.Rivals {
+		if r.Role == core.Wins || r.Role == core.Keeps {
+			gone[r.Job] = true
+		}
+	}
+	claims := slices.Concat(w.but(o.Stops), o.startedClaims(func(j int) bool { return !gone[j] }))
+	places := w.keptPlaces(o, func(x Wait) bool { return !gone[x.Job] && &w.Jobs[x.Job] != job })
+	places = slices.DeleteFunc(places, func(k kept) bool { return k.at >= w.Now+job.Limit })
+	b := budget{50_000}
+	return w.possible(claims, append([]kept{{job, w.Now}}, places...), &b) || b.spent()
+}
+
+// foreseen judges from when on a job is said to have room, if it has no place.
+func (w *World) foreseen(o *Outcome, job *Job, found *core.Explanation) string {
+	if !found.Foreseen || found.Kept || len(o.Stops) > 0 || found.Expected >= w.Now+Endless/2 {
+		return ""
+	}
+	places := w.keptPlaces(o, func(x Wait) bool { return &w.Jobs[x.Job] != job })
+	b := budget{50_000}
+	if !w.possible(w.then(o), append(slices.Clone(places), kept{job, found.Expected}), &b) && !b.spent() {
+		return fmt.Sprintf("it has no room in %d", found.Expected-w.Now)
+	}
+	for _, t := range append([]int64{w.Now}, moments(w.then(o))...) {
+		if t >= w.Now && t < found.Expected && w.couldStartAt(t, job, [][]Claim{w.then(o)}, places) {
+			return fmt.Sprintf("it has room in %d, not only in %d", t-w.Now, found.Expected-w.Now)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package oracle
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/bits"
+	"reflect"
+	"slices"
+)
+
+// Rule is one of those that every decision has to satisfy.
+type Rule struct {
+	Name string
+	// Means is the rule in words.
+	Means string
+	// Features are those of windows that it is about; nil: all. Of Must there is one in each.
+	Features, Must []string
+	// Draw changes a drawn window to one that the rule is about; nil: it stays.
+	Draw func(*World)
+	// Broken says how a decision breaks the rule; "" if it does not, or nothing can be said.
+	Broken func(*World, *Outcome) string
+}
+
+// Rules are all of them. Those of explanations are in reasons.go, those of nodes in nodes.go.
+var Rules = []Rule{
+	{Name: "1", Means: "feasible at every moment, in every row", Broken: feasible},
+	{Name: "2", Means: "work-conserving: no job of the queue could start without delaying a kept place", Broken: conserving},
+	{Name: "3a", Means: "the place that is told exists, in all rows", Broken: placesExist},
+	{Name: "3b", Means: "a told time is kept", Broken: timesKept},
+	{Name: "4a", Means: "nobody is stopped for a job that could start on what is idle or a job behind it gets",
+		Must: []string{"preempt"}, Broken: idleFirst},
+	{Name: "4b", Means: "no fewer victims would do, and none that cost less",
+		Must: []string{"preempt"}, Broken: fewestVictims},
+	{Name: "4c", Means: "what a stop frees is for the job it was done for",
+		Must: []string{"preempt"}, Broken: placeIsKeptFree},
+	{Name: "4d", Means: "who may stop somebody, and could start then, does: parts and quotas, too, and with presets",
+		Must: []string{"preempt"}, Broken: rightsAreUsed},
+	{Name: "5", Means: "the end of a job without an end is no promise", Must: []string{"endless"}, Broken: noEndNoPromise},
+	{Name: "6", Means: "the right nodes for a job that is alone", Draw: alone, Features: alonesFeatures, Broken: rightNodes},
+	{Name: "7a", Means: "true explanations: give the job what it is said to lack, and it starts", Broken: trueReasons},
+	{Name: "7b", Means: "true words of the plan", Broken: trueWords},
+	{Name: "8", Means: "the same input, the same plan", Broken: same},
+}
+
+// startedClaims are the claims of what starts, in queue order.
+func (o *Outcome) startedClaims(is func(job int) bool) (list []Claim) {
+	for _, j := range slices.Sorted(maps.Keys(o.Started)) {
+		if is(j) {
+			list = append(list, o.Started[j])
+		}
+	}
+	return list
+}
+
+func anyJob(int) bool { return true }
+
+// waitsForStop are the jobs that start when running ones are gone.
+func (o *Outcome) waitsForStop() map[int]bool {
+	is := make(map[int]bool)
+	for _, s := range o.Stops {
+		for _, j := range s.For {
+			is[j] = true
+		}
+	}
+	return is
+}
+
+// but are what runs but for the stopped ones.
+func (w *World) but(stops []Stop) (list []Claim) {
+	for i := range w.Running {
+		if !slices.ContainsFunc(stops, func(s Stop) bool { return s.Running == i }) {
+			list = append(list, w.Running[i])
+		}
+	}
+	return list
+}
+
+// now and then are all claims: as long as those run that are stopped, and when they are gone.
+func (w *World) now(o *Outcome) []Claim {
+	later := o.waitsForStop()
+	return slices.Concat(w.Running, o.startedClaims(func(j int) bool { return !later[j] }))
+}
+
+func (w *World) then(o *Outcome) []Claim {
+	return slices.Concat(w.but(o.Stops), o.startedClaims(anyJob))
+}
+
+// keptPlaces are the jobs that have a place kept, as by is, ascending by time. A place that comes
+// free when a job without an end ends is none.
+func (w *World) keptPlaces(o *Outcome, is func(Wait) bool) (list []kept) {
+	for _, x := range o.Waits {
+		if x.Kept && x.Expected < w.Now+Endless/2 && is(x) {
+			list = append(list, kept{&w.Jobs[x.Job], x.Expected})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b kept) int { return int(a.at - b.at) })
+	return list
+}
+
+func feasible(w *World, o *Outcome) string {
+	for j, c := range o.Started {
+		for _, p := range c.Pieces {
+			if !w.Nodes[p.Node].Up {
+				return fmt.Sprintf("%s starts on n%d, which is down", w.Jobs[j].ID, p.Node)
+			}
+		}
+		if !w.Meets(&c.Way, c.Pieces) {
+			return fmt.Sprintf("%s does not get what it asks for: %+v", w.Jobs[j].ID, c.Pieces)
+		}
+	}
+	for when, claims := range [][]Claim{w.now(o), w.then(o)} {
+		for _, t := range append([]int64{w.Now}, moments(claims)...) {
+			if full := w.over(t, claims); t >= w.Now && full != "" {
+				return fmt.Sprintf("too much of %s is taken at %d (%d)", full, t-w.Now, when)
+			}
+		}
+	}
+	return ""
+}
+
+// couldStart reports whether a job can certainly start beside claims without delaying a kept place:
+// wherever these are, it has room for all of its limit.
+func (w *World) couldStart(job *Job, claims [][]Claim, places []kept) bool {
+	return w.couldStartAt(w.Now, job, claims, places)
+}
+
+// couldStartAt is couldStart at another time.
+func (w *World) couldStartAt(t int64, job *Job, claims [][]Claim, places []kept) bool {
+	end := t + job.Limit
+	room := w.Room(t, end, claims[0])
+	for _, more := range claims[1:] {
+		room.least(w.Room(t, end, more))
+	}
+	if room.full != "" || !room.fits(job.Ways, &budget{5000}) {
+		return false
+	}
+	places = slices.DeleteFunc(slices.Clone(places), func(k kept) bool {
+		return k.job == job || k.at >= end || k.at+k.job.Limit <= t
+	})
+	b, seen, escapes := budget{20_000}, false, false
+	w.joint(claims[len(claims)-1], places, &b, func(all []Claim) bool {
+		seen = true
+		with := w.Room(t, end, all)
+		with.least(room)
+		escapes = !with.fits(job.Ways, &b)
+		return !escapes
+	})
+	return seen && !escapes && !b.spent()
+}
+
+func conserving(w *World, o *Outcome) string {
+	var tried []*Job
+	for _, x := range o.Waits {
+		job := &w.Jobs[x.Job]
+		if slices.ContainsFunc(tried, func(j *Job) bool { return job.asksAs(j) }) {
+			continue
+		}
+		tried = append(tried, job)
+		places := w.keptPlaces(o, func(Wait) bool { return true })
+		if w.couldStart(job, [][]Claim{w.now(o), w.then(o)}, places) {
+			return fmt.Sprintf("%s waits (%s: %q), and could start", job.ID, x.Why, x.Reason)
+		}
+	}
+	return ""
+}
+
+// asksAs reports whether two jobs ask for the same.
+func (j *Job) asksAs(o *Job) bool {
+	return j.Limit == o.Limit && reflect.DeepEqual(j.Ways, o.Ways)
+}
+
+func placesExist(w *World, o *Outcome) string {
+	places, b := w.keptPlaces(o, func(Wait) bool { return true }), budget{200_000}
+	if w.possible(w.then(o), places, &b) || b.spent() {
+		return ""
+	}
+	var told []string
+	for _, k := range places {
+		told = append(told, fmt.Sprintf("%s at %d", k.job.ID, k.at-w.Now))
+	}
+	return fmt.Sprintf("there are no places as told: %v", told)
+}
+
+// after is the machine when what a cycle decided is done: jobs started and stopped. Those that wait
+// for a stop wait still.
+func (w *World) after(o *Outcome) *World {
+	later, next := o.waitsForStop(), *w
+	next.Running = append(w.but(o.Stops), o.startedClaims(func(j int) bool { return !later[j] })...)
+	next.Jobs = nil
+	for j := range w.Jobs {
+		if _, started := o.Started[j]; !started || later[j] {
+			next.Jobs = append(next.Jobs, w.Jobs[j])
+		}
+	}
+	return &next
+}
+
+// pass lets time pass until the next running job ends. It reports false if none ever does.
+func (w *World) pass() bool {
+	next := w.Now + Endless/2
+	for _, c := range w.Running {
+		next = min(next, c.To)
+	}
+	if next == w.Now+Endless/2 {
+		return false
+	}
+	w.Running = slices.DeleteFunc(slices.Clone(w.Running), func(c Claim) bool { return c.To <= next })
+	w.Jobs = slices.Clone(w.Jobs)
+	for j := range w.Jobs {
+		w.Jobs[j].Waited += next - w.Now
+	}
+	w.Now = next
+	return true
+}
+
+// planned says of presets that plan over time: jobs may change places within caps.
+func (w *World) planned() bool { return w.Preset != "none" && w.Preset != "packed" }
+
+// timesKept decides again and again as jobs end by their limits and nothing else happens. Who was
+// told a time starts by then, and is never told a later one. With a preset that plans a told job may
+// have to wait for as long as the last one would if all were served in queue order.
+func timesKept(w *World, o *Outcome) string {
+	h := hearing{told: map[string]int64{}, o: o}
+	h.hear(w)
+	for range 16 {
+		stopped := len(h.o.Stops) > 0
+		if w = w.after(h.o); !stopped && !w.pass() {
+			return ""
+		}
+		var err error
+		if h.o, err = w.Decide(); err != nil {
+			return err.Error()
+		}
+		if broken := h.hear(w); broken != "" || len(h.o.Waits) == 0 {
+			return broken
+		}
+	}
+	return ""
+}
+
+// hearing is what jobs have been told, and the latest time that some could be told.
+type hearing struct {
+	told   map[string]int64
+	latest int64
+	o      *Outcome
+}
+
+// hear says what of an outcome contradicts what jobs were told before.
+func (h *hearing) hear(w *World) string {
+	if w.planned() {
+		h.latest = max(h.latest, w.inOrder())
+	}
+	for _, x := range h.o.Waits {
+		id := w.Jobs[x.Job].ID
+		was, before := h.told[id]
+		if !before {
+			if x.Kept && x.Expected < w.Now+Endless/2 {
+				h.told[id] = x.Expected
+			}
+			continue
+		}
+		if w.planned() {
+			was = max(was, h.latest)
+		}
+		switch {
+		case x.Kept && x.Expected > was:
+			return fmt.Sprintf("%s was told %d and is told %d", id, h.told[id], x.Expected)
+		case w.Now >= was:
+			return fmt.Sprintf("%s was told %d and waits at %d: %q", id, h.told[id], w.Now, x.Reason)
+		case x.Kept && !w.planned():
+			h.told[id] = x.Expected
+		}
+	}
+	return ""
+}
+
+// inOrder is when the last job starts, if all have their earliest places in queue order. Of long
+// queues it is not known.
+func (w *World) inOrder() (latest int64) {
+	if len(w.Jobs) > 10 {
+		return w.Now + Endless
+	}
+	claims := slices.Clone(w.Running)
+	for j := range w.Jobs {
+		job, b := &w.Jobs[j], budget{20_000}
+		at := w.earliest(job, w.Now, claims, &b)
+		if at == math.MaxInt64 {
+			continue
+		}
+		latest = max(latest, at)
+		w.joint(claims, []kept{{job, at}}, &b, func(all []Claim) bool { claims = all; return false })
+	}
+	return latest
+}
+
+func idleFirst(w *World, o *Outcome) string {
+	later := o.waitsForStop()
+	for f := range w.Jobs {
+		if !later[f] {
+			continue
+		}
+		before := func(j int) bool { return j < f }
+		now := slices.Concat(w.Running, o.startedClaims(func(j int) bool { return before(j) && !later[j] }))
+		then := slices.Concat(w.but(o.Stops), o.startedClaims(before))
+		places := w.keptPlaces(o, func(x Wait) bool { return before(x.Job) })
+		if w.couldStart(&w.Jobs[f], [][]Claim{now, then}, places) {
+			return fmt.Sprintf("somebody is stopped for %s, which could start without", w.Jobs[f].ID)
+		}
+	}
+	return ""
+}
+
+// mayStop reports whether a job may stop a running one.
+func (j *Job) mayStop(c *Claim) bool { return c.Price > 0 && j.Preempts>>c.Class&1 == 1 }
+
+func fewestVictims(w *World, o *Outcome) string {
+	later := o.waitsForStop()
+	others := o.startedClaims(func(j int) bool { return !later[j] })
+	var need []kept
+	for f := range w.Jobs {
+		if later[f] {
+			need = append(need, kept{&w.Jobs[f], w.Now})
+		}
+	}
+	for _, s := range o.Stops {
+		for _, f := range s.For {
+			if !w.Jobs[f].mayStop(&w.Running[s.Running]) {
+				return fmt.Sprintf("%s may not be stopped for %s", w.Running[s.Running].ID, w.Jobs[f].ID)
+			}
+		}
+	}
+	for set := range 1<<len(o.Stops) - 1 {
+		var fewer []Stop
+		for i, s := range o.Stops {
+			if set>>i&1 == 1 {
+				fewer = append(fewer, s)
+			}
+		}
+		if w.wouldDo(o, fewer, others, need) {
+			return fmt.Sprintf("%d are stopped, and %d of them would do", len(o.Stops), len(fewer))
+		}
+	}
+	if len(need) == 1 {
+		return w.cheaper(o, need[0].job, others)
+	}
+	return ""
+}
+
+// wouldDo reports whether all jobs of need can certainly start if some running ones are stopped. With
+// kept places beside several such jobs nothing is said.
+func (w *World) wouldDo(o *Outcome, stops []Stop, others []Claim, need []kept) bool {
+	places := w.keptPlaces(o, func(Wait) bool { return true })
+	if len(need) == 1 {
+		return w.couldStart(need[0].job, [][]Claim{slices.Concat(w.but(stops), others)}, places)
+	}
+	b := budget{50_000}
+	return len(places) == 0 && w.canStart(stops, others, need, &b) && !b.spent()
+}
+
+// canStart reports whether all jobs of need can start beside others if some running ones are
+// stopped: in all, and those that may only stop some of these on what these leave alone.
+func (w *World) canStart(stops []Stop, others []Claim, need []kept, b *budget) bool {
+	return !w.joint(slices.Concat(w.but(stops), others), need, b, func(all []Claim) bool {
+		placed := all[len(all)-len(need):]
+		for set := range 1<<len(stops) - 1 {
+			var part []Stop
+			for i, s := range stops {
+				if set>>i&1 == 1 {
+					part = append(part, s)
+				}
+			}
+			claims := slices.Concat(w.but(part), others)
+			for i, k := range need {
+				within := true // it may stop none beyond part
+				for x, s := range stops {
+					within = within && (set>>x&1 == 1 || !k.job.mayStop(&w.Running[s.Running]))
+				}
+				if within {
+					claims = append(claims, placed[i])
+				}
+			}
+			if w.over(w.Now, claims) != "" {
+				return true // not so
+			}
+		}
+		return false
+	})
+}
+
+// price is what is lost with those that are stopped.
+func (w *World) price(stops []Stop) (sum int64) {
+	for _, s := range stops {
+		sum += w.Running[s.Running].Price
+	}
+	return sum
+}
+
+// cheaper says which cheaper victims would have done for the only job that somebody is stopped for.
+func (w *World) cheaper(o *Outcome, job *Job, others []Claim) string {
+	places := w.keptPlaces(o, func(Wait) bool { return true })
+	for set := range 1 << len(w.Running) {
+		stops, ok := w.stopsOf(set, job)
+		if ok && w.price(stops) < w.price(o.Stops) && w.couldStart(job, [][]Claim{slices.Concat(w.but(stops), others)}, places) {
+			return fmt.Sprintf("%s stops for %d what it could for %d", job.ID, w.price(o.Stops), w.price(stops))
+		}
+	}
+	return ""
+}
+
+// stopsOf are the running jobs of a set; it reports false if the job may not stop all of them.
+func (w *World) stopsOf(set int, job *Job) (stops []Stop, ok bool) {
+	for i := range w.Running {
+		if set>>i&1 == 0 {
+			continue
+		}
+		if !job.mayStop(&w.Running[i]) {
+			return nil, false
+		}
+		stops = append(stops, Stop{Running: i})
+	}
+	return stops, true
+}
+
+func placeIsKeptFree(w *World, o *Outcome) string {
+	if len(o.Stops) == 0 {
+		return ""
+	}
+	later, next := o.waitsForStop(), w.after(o)
+	second, err := next.Decide()
+	if err != nil {
+		return err.Error()
+	}
+	stops := second.waitsForStop()
+	for j := range next.Jobs {
+		id := next.Jobs[j].ID
+		if !later[slices.IndexFunc(w.Jobs, func(x Job) bool { return x.ID == id })] {
+			continue
+		}
+		if _, ok := second.Started[j]; !ok {
+			return fmt.Sprintf("%s does not start when those are gone that were stopped for it", id)
+		}
+		if stops[j] {
+			return fmt.Sprintf("more are stopped for %s", id)
+		}
+	}
+	return ""
+}
+
+// rightsAreUsed looks at the first job that waits and may stop somebody.
+func rightsAreUsed(w *World, o *Outcome) string {
+	for _, x := range o.Waits {
+		job := &w.Jobs[x.Job]
+		if job.Preempts == 0 {
+			continue
+		}
+		places := w.keptPlaces(o, func(Wait) bool { return true })
+		for set := 1; set < 1<<len(w.Running); set++ {
+			stops, ok := w.stopsOf(set, job)
+			// what others wait for may not be counted on
+			claims := slices.Concat(w.but(append(stops, o.Stops...)), o.startedClaims(anyJob))
+			alone := slices.Concat(w.but(stops), o.startedClaims(func(j int) bool { return !o.waitsForStop()[j] }))
+			if ok && bits.OnesCount(uint(set)) <= 3 && w.couldStart(job, [][]Claim{alone, claims}, places) {
+				return fmt.Sprintf("%s waits (%s: %q), and could stop %s", job.ID, x.Why, x.Reason, w.Running[stops[0].Running].ID)
+			}
+		}
+		return ""
+	}
+	return ""
+}
+
+func noEndNoPromise(w *World, o *Outcome) string {
+	for _, x := range o.Waits {
+		if x.Kept && x.Expected >= w.Now+Endless/2 {
+			return fmt.Sprintf("%s has a place kept when a job without an end ends", w.Jobs[x.Job].ID)
+		}
+	}
+	return ""
+}
+
+func same(w *World, o *Outcome) string {
+	again, err := w.Decide()
+	if err != nil {
+		return err.Error()
+	}
+	if !reflect.DeepEqual(o, again) {
+		return "decided again it is decided otherwise"
+	}
+	return ""
+}
