@@ -99,7 +99,7 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 	if err != nil {
 		return err
 	}
-	a.bidding.prices, a.reservations.planner.prices = prices, prices
+	a.bidding.prices, a.reservations.claims.prices = prices, prices
 	open, err := a.bid(s, l.Seed)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 	}
 	var required []bool
 	if guarded {
-		if err := r.planner.reset(s); err != nil {
+		if err := r.claims.reset(s, w.quotas.book.Unit); err != nil {
 			return false, err
 		}
 		if a.planning.on() {

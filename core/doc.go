@@ -85,8 +85,8 @@
 //	snapshot -> nodesets -> bids -> model -> winners -> decisions
 //
 // To read how, go from Auction.Decide (auction.go) down its stages, each a struct with its own
-// file: clock, window, preemption, reservations (with planner), bidding, model, winners (with
-// determiner), awards (with leftovers). A stage looks at earlier ones only.
+// file: clock, window, preemption, reservations (with claims, in timeline.go), bidding, model,
+// winners (with determiner), awards (with leftovers). A stage looks at earlier ones only.
 //
 // # Promises
 //

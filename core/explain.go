@@ -28,12 +28,12 @@ type Explainer struct {
 	plan     Plan
 	byJob    []int // by job of the queue: index in plan.Decisions, or -1
 	started  []int // jobs that start
-	reserved []reservation
+	reserved []claim
 	kept     []Rival         // reservations of which only the job and the time is known
 	waiting  map[int][]Rival // by job that starts: whose rival it is; nil: not known yet
 	trial    Plan
 	pending  []*Job // scratch: the queue with one job changed
-	space    planner
+	space    claims
 	normal   normal
 	scarce   scarcity // in the window, of which the auction forgets with every trial
 	placer   place.Placer
@@ -160,7 +160,7 @@ func newExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits, clock fu
 	if e.auction != nil {
 		e.scarce = e.auction.window.scarce
 	}
-	if err := e.space.reset(s); err != nil {
+	if err := e.space.reset(s, nil); err != nil {
 		return nil, err
 	}
 	if err := e.stopPreempted(); err != nil {
@@ -258,7 +258,7 @@ func (e *Explainer) decisionOf(job int) *Decision {
 func (e *Explainer) findReservations() {
 	placed := make(map[int]bool)
 	if e.auction != nil {
-		for _, r := range e.auction.reservations.planner.reserved {
+		for _, r := range e.auction.reservations.claims.reserved {
 			r.Job = e.auction.window.index[r.Job]
 			if e.decisionOf(r.Job).Start {
 				e.kept = append(e.kept, Rival{Role: Keeps, Job: r.Job, Worth: e.worth(e.asked(e.s.Pending[r.Job])), At: r.Start})

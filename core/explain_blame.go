@@ -23,7 +23,7 @@ func (e *Explainer) fits(t *nodeset.Table, job *Job) ([]nodeset.Segment, bool) {
 	return nil, false
 }
 
-// variantsOf are the ways to meet a job, for a planner.
+// variantsOf are the ways to meet a job, for claims.
 func (e *Explainer) variantsOf(job *Job) []market.Variant {
 	e.normal.read(job)
 	variants := make([]market.Variant, len(e.normal.specs))
@@ -128,11 +128,11 @@ func (e *inquiry) blameRunning() {
 	e.x.nameFreedGPU(t)
 }
 
-// counts is what a job that starts counts.
-func (e *Explainer) counts(job int) (nodeset.Uses, place.Size) {
+// begin has e.space hold what a job that starts holds.
+func (e *Explainer) begin(job int) {
 	d := e.decisionOf(job)
 	e.normal.read(e.s.Pending[job])
-	return e.space.counts(&e.normal.specs[d.Alternative], d.Segs)
+	must(e.space.start(e.space.claimOf(job, &e.normal.specs[d.Alternative], d.Segs, e.s.Now, e.s.Pending[job].TimeLimit)))
 }
 
 // partsOf are the parts of a job that starts; nil if it is one.
@@ -143,7 +143,7 @@ func (e *Explainer) partsOf(job int) *place.Parts {
 
 // roomFrom is the first moment at which a job has room if nothing starts any more.
 func (e *inquiry) roomFrom() (int64, bool) {
-	must(e.space.reset(e.s)) // it has worked before
+	must(e.space.reset(e.s, nil)) // it has worked before
 	r, ok := e.space.reserve(0, e.variantsOf(e.job), e.job.TimeLimit)
 	return r.Start, ok
 }
@@ -201,14 +201,12 @@ func (e *inquiry) blameWindow() {
 // their order.
 func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
 	p := &e.space
-	must(p.reset(e.after))
+	must(p.reset(e.after, nil))
 	ways := e.variantsOf(e.job)
 	var guilty []Rival
 	for _, r := range suspects {
 		if r.Role == Wins {
-			must(p.start(r.Segs, r.Uses, r.parts, r.At))
-			charges, size := e.counts(r.Job)
-			p.count(charges, size, r.At)
+			e.begin(r.Job)
 		} else {
 			e.reserveAgain(r)
 		}
@@ -217,11 +215,9 @@ func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
 		}
 		guilty = append(guilty, r)
 		if r.Role == Wins {
-			p.unstart(r.Segs, r.Uses, r.parts)
-			charges, _ := e.counts(r.Job)
-			p.uncount(charges)
+			p.unstart()
 		} else {
-			p.reserved = slices.DeleteFunc(p.reserved, func(o reservation) bool { return o.Job == r.Job })
+			p.reserved = slices.DeleteFunc(p.reserved, func(o claim) bool { return o.Job == r.Job })
 		}
 	}
 	place, _, _ := p.place(nil, ways, e.job.TimeLimit, e.s.Now)
@@ -232,8 +228,7 @@ func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
 func (e *inquiry) reserveAgain(r Rival) {
 	for _, o := range e.reserved {
 		if o.Job == r.Job {
-			i, _ := slices.BinarySearchFunc(e.space.reserved, o.Start, func(a reservation, t int64) int { return cmp.Compare(a.Start, t) })
-			e.space.reserved = slices.Insert(e.space.reserved, i, o)
+			e.space.keep(o)
 		}
 	}
 }
@@ -280,13 +275,9 @@ func (e *inquiry) expect() {
 		return
 	}
 	p := &e.space
-	must(p.reset(e.after))
+	must(p.reset(e.after, nil))
 	for _, i := range e.started {
-		d := e.decisionOf(i)
-		end := e.s.Now + e.s.Pending[i].TimeLimit
-		must(p.start(d.Segs, d.Uses, e.partsOf(i), end))
-		charges, size := e.counts(i)
-		p.count(charges, size, end)
+		e.begin(i)
 	}
 	p.reserved = append(p.reserved, e.reserved...)
 	if r, ok := p.reserve(e.x.Decision.Job, e.variantsOf(e.job), e.job.TimeLimit); ok {

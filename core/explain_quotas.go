@@ -24,20 +24,20 @@ type QuotaShortage struct {
 // each one that is needed. Those that end last are let off first.
 func (e *inquiry) blameQuota() bool {
 	p, ways := &e.space, e.variantsOf(e.job)
-	must(p.reset(e.s)) // it has worked before
+	must(p.reset(e.s, nil)) // it has worked before
 	quota := p.lacking(ways, e.job.TimeLimit, e.s.Now)
 	if quota < 0 {
 		return false
 	}
 	e.x.Why, e.x.Quota = OverQuota, e.quotaShortage(quota)
-	r, ok := p.reserveQuotas(0, ways, e.job.TimeLimit)
+	from, ok := p.enough(ways, e.job.TimeLimit)
 	if !ok {
 		return true
 	}
 	var suspects []Rival
 	gone := make(map[int]bool)
 	for i, run := range e.s.Running {
-		if end := max(run.End, e.s.Now+1); end <= r.Start && len(run.Charges) > 0 {
+		if end := max(run.End, e.s.Now+1); end <= from && len(run.Charges) > 0 {
 			suspects = append(suspects, Rival{Role: Holds, Job: i, Segs: slices.Clone(run.Segs), At: end})
 			gone[i] = true
 		}
@@ -55,21 +55,20 @@ func (e *inquiry) blameQuota() bool {
 
 // lackingWithout is the first quota that has too little left for a job in each of its ways if some
 // running jobs were gone; -1 if none has.
-func (p *planner) lackingWithout(ways []market.Variant, s *Snapshot, gone map[int]bool) int {
-	p.purse.reset(s, nil)
-	p.reserved = p.reserved[:0]
+func (p *claims) lackingWithout(ways []market.Variant, s *Snapshot, gone map[int]bool) int {
+	must(p.reset(s, nil))
+	p.ends = p.ends[:0]
 	for i := range s.Running {
 		if r := &s.Running[i]; gone[i] {
-			p.purse.back(p.purse.now, &counted{charges: r.Charges, size: place.SizeOf(r.Segs), runs: true})
+			p.give(&view{left: p.now.left}, &claim{charges: r.Charges, size: place.SizeOf(r.Segs), runs: true})
 		}
 	}
-	p.purse.ends = p.purse.ends[:0]
 	return p.lacking(ways, 1, s.Now)
 }
 
 // quotaShortage is what the first request that counts against a quota lacks of it.
 func (e *inquiry) quotaShortage(quota int) *QuotaShortage {
-	x := &QuotaShortage{Name: e.s.Quotas[quota].Name, Left: e.space.purse.now[quota]}
+	x := &QuotaShortage{Name: e.s.Quotas[quota].Name, Left: e.space.now.left[quota]}
 	for _, v := range e.variantsOf(e.job) {
 		for _, c := range v.Spec.Counted() {
 			if c.Row == quota {
@@ -84,10 +83,9 @@ func (e *inquiry) quotaShortage(quota int) *QuotaShortage {
 // blameQuotaBeside says whether a quota would have too little left beside jobs that start now.
 func (e *inquiry) blameQuotaBeside() {
 	p := &e.space
-	must(p.reset(e.s))
+	must(p.reset(e.s, nil))
 	for _, i := range e.started {
-		charges, size := e.counts(i)
-		p.count(charges, size, e.s.Now+e.s.Pending[i].TimeLimit)
+		e.begin(i)
 	}
 	if quota := p.lacking(e.variantsOf(e.job), 1, e.s.Now); quota >= 0 {
 		e.x.Why, e.x.Quota = OverQuota, e.quotaShortage(quota)

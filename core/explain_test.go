@@ -208,7 +208,7 @@ func TestRivalsAreInTheWay(t *testing.T) {
 			if x.Place == nil {
 				for _, r := range x.Rivals {
 					require.Equal(t, Keeps, r.Role, "all that is known is whose reservations there are")
-					require.False(t, slices.ContainsFunc(e.reserved, func(o reservation) bool { return o.Job == r.Job }))
+					require.False(t, slices.ContainsFunc(e.reserved, func(o claim) bool { return o.Job == r.Job }))
 				}
 				continue
 			}
@@ -258,7 +258,7 @@ func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but in
 	}
 	for _, i := range e.started {
 		if !gone[[2]int{int(Wins), i}] {
-			l.more = append(l.more, held{s.Now + e.s.Pending[i].TimeLimit, e.decisionOf(i).Segs, e.decisionOf(i).Uses})
+			l.more = append(l.more, claim{End: s.Now + e.s.Pending[i].TimeLimit, Segs: e.decisionOf(i).Segs, Uses: e.decisionOf(i).Uses})
 		}
 	}
 	least := l.at(t, s.Now)
@@ -325,7 +325,7 @@ func TestExpectedStart(t *testing.T) {
 		e := explainer(t, a, s)
 		l := future{s: s}
 		for _, i := range e.started {
-			l.more = append(l.more, held{s.Now + s.Pending[i].TimeLimit, e.decisionOf(i).Segs, nil})
+			l.more = append(l.more, claim{End: s.Now + s.Pending[i].TimeLimit, Segs: e.decisionOf(i).Segs})
 		}
 		for i, job := range s.Pending {
 			x := explain(t, e, i, ExplainOptions{})

@@ -33,7 +33,7 @@ func (f *leftovers) reset(in *stages, space *market.Space, c *clock) {
 	f.rest.Reset(space.Now, space.Left)
 	f.rest.Limit(&space.Quotas)
 	f.grace, f.over = maxGrace, in.window.opts.off.Leftovers
-	if len(in.reservations.planner.reserved) > 0 { // the walk over the queue has decided on a job
+	if len(in.reservations.claims.reserved) > 0 { // the walk over the queue has decided on a job
 		f.grace = 0
 	}
 	if f.failed == nil {

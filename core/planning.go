@@ -67,7 +67,7 @@ func (x *planning) arrange(s *Snapshot, w *window, r *reservations, seed uint64,
 		}
 	}
 	x.begin(s, w)
-	x.free(s, &r.planner)
+	x.free(s, &r.claims)
 	for _, j := range x.jobs {
 		x.add(s, w, int(j))
 	}
@@ -151,7 +151,7 @@ func (k *kind) lanes(amount int64) uint16 {
 func (k *kind) need(amount int64) uint16 { return k.lanes(amount + k.unit - 1) }
 
 // free has the search know what is free, now and when running jobs have ended.
-func (x *planning) free(s *Snapshot, p *planner) {
+func (x *planning) free(s *Snapshot, p *claims) {
 	for k := range x.kinds {
 		kind := &x.kinds[k]
 		for n := range kind.has {
@@ -171,17 +171,17 @@ func (x *planning) free(s *Snapshot, p *planner) {
 	}
 	p.sortEnds()
 	for i := range p.ends {
-		x.search.At(p.ends[i].end)
+		x.search.At(p.ends[i].End)
 		x.release(s, &p.ends[i])
 	}
 }
 
 // release has what an allocation holds come back.
-func (x *planning) release(s *Snapshot, h *held) {
+func (x *planning) release(s *Snapshot, h *claim) {
 	for k := range x.kinds {
 		kind := &x.kinds[k]
-		for _, seg := range h.segs {
-			amount := kind.of(h.uses, seg.Cores, seg.GPUs)
+		for _, seg := range h.Segs {
+			amount := kind.of(h.Uses, seg.Cores, seg.GPUs)
 			for n := int(seg.First); n <= int(seg.Last) && amount > 0; n++ {
 				if kind.has[n] += amount; s.Nodes.Up(n) {
 					x.search.Free(n, k, kind.lanes(kind.has[n]))

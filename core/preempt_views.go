@@ -15,7 +15,7 @@ func (x *preemption) setSpaces(in *reservations) {
 	for i := range x.victims {
 		v := &x.victims[i]
 		end := max(x.s.Running[v.running].End, x.s.Now+1)
-		for v.crosses = 0; v.crosses < len(in.space.Left) && in.planner.reserved[v.crosses].Start < end; v.crosses++ {
+		for v.crosses = 0; v.crosses < len(in.space.Left) && in.claims.reserved[v.crosses].Start < end; v.crosses++ {
 		}
 	}
 	x.spaces, x.memory = resize(x.spaces, len(x.sets)), resize(x.memory, len(x.sets))

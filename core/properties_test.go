@@ -232,11 +232,11 @@ func TestAUsedAuctionDecidesAsAFreshOne(t *testing.T) {
 	})
 }
 
-// future is a dumb twin of the planner: what is free at a second, if everything
+// future is a dumb twin of claims: what is free at a second, if everything
 // holds its nodes to its limit.
 type future struct {
 	s    *Snapshot
-	more []held // holds from now to its end, on top of what runs
+	more []claim // holds from now to its end, on top of what runs
 }
 
 func (l *future) at(t require.TestingT, when int64) *nodeset.Table {
@@ -248,8 +248,8 @@ func (l *future) at(t require.TestingT, when int64) *nodeset.Table {
 		}
 	}
 	for _, h := range l.more {
-		if h.end > when {
-			require.NoError(t, tab.AllocateWith(h.segs, h.uses))
+		if h.End > when {
+			require.NoError(t, tab.AllocateWith(h.Segs, h.Uses))
 		}
 	}
 	return tab
@@ -262,7 +262,7 @@ func (l *future) earliest(t require.TestingT, job *Job) int64 {
 		times = append(times, max(r.End, l.s.Now+1))
 	}
 	for _, h := range l.more {
-		times = append(times, h.end)
+		times = append(times, h.End)
 	}
 	slices.Sort(times)
 	for _, when := range times {
@@ -301,7 +301,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		for _, j := range before { // jobs that have to start, where the walk put them
 			if a.reservations.guarded[j].must {
 				ahead++
-				l.more = append(l.more, held{s.Now + s.Pending[a.window.index[j]].TimeLimit, a.window.variants[j].Fixed, nil})
+				l.more = append(l.more, claim{End: s.Now + s.Pending[a.window.index[j]].TimeLimit, Segs: a.window.variants[j].Fixed})
 			}
 		}
 		job := a.window.jobs[first]
@@ -321,7 +321,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		l.more = nil
 		for _, e := range p.Decisions {
 			if e.Start {
-				l.more = append(l.more, held{s.Now + s.Pending[e.Job].TimeLimit, e.Segs, nil})
+				l.more = append(l.more, claim{End: s.Now + s.Pending[e.Job].TimeLimit, Segs: e.Segs})
 			}
 		}
 		_, ok := requests.Place(l.at(t, d.Expected), &job.Request, job.MinGPUs)
@@ -336,7 +336,7 @@ func TestReservationsAreKept(t *testing.T) {
 		s, a := drawSnapshot(t), drawAuction(t)
 		a.opts.Reservations, a.opts.Estimates = 3, true
 		p := decideOn(t, a, s)
-		if len(a.reservations.planner.reserved) > 1 {
+		if len(a.reservations.claims.reserved) > 1 {
 			several++
 		}
 		l := future{s: s}
@@ -344,10 +344,10 @@ func TestReservationsAreKept(t *testing.T) {
 		for _, d := range p.Decisions {
 			if d.Start {
 				startsNow[d.Job] = true
-				l.more = append(l.more, held{s.Now + s.Pending[d.Job].TimeLimit, d.Segs, nil})
+				l.more = append(l.more, claim{End: s.Now + s.Pending[d.Job].TimeLimit, Segs: d.Segs})
 			}
 		}
-		for _, r := range a.reservations.planner.reserved {
+		for _, r := range a.reservations.claims.reserved {
 			job := a.window.index[r.Job]
 			if startsNow[job] {
 				continue
@@ -356,7 +356,7 @@ func TestReservationsAreKept(t *testing.T) {
 			require.Greater(t, r.Start, s.Now)
 			require.NoError(t, CheckAllocation(&s.Pending[job].Request, r.Segs, s.Nodes.Len()))
 			tab := l.at(t, r.Start)
-			for _, o := range a.reservations.planner.reserved {
+			for _, o := range a.reservations.claims.reserved {
 				if o.Start <= r.Start && r.Start < o.End && !startsNow[a.window.index[o.Job]] {
 					require.NoError(t, tab.Allocate(o.Segs), "at second %d", r.Start)
 				}
@@ -381,7 +381,7 @@ func TestNothingIsLeftLying(t *testing.T) {
 			waiting++
 			crosses := 0
 			if a.opts.Reservations > 0 {
-				for _, r := range a.reservations.planner.reserved {
+				for _, r := range a.reservations.claims.reserved {
 					if r.Start < s.Now+job.TimeLimit {
 						crosses++
 					}

@@ -10,17 +10,19 @@ import (
 
 // reservations is the stage that says which jobs must start, and keeps places for some that cannot.
 type reservations struct {
-	opts    *AuctionOptions
-	space   market.Space    // what is free, and what the reservations leave of it
-	left    []nodeset.Table // the latter's memory
-	guarded []guard         // by job of the window
-	planner planner
-	drafted []int32           // by job of the window: its bid in the best draft, or -1
-	kept    []nodeset.Segment // what the walk gave to jobs that must start
-	order   []int32           // of the walk over the window
-	ranks   []float64         // by job of the window
-	musts   []bool            // by job of the window
-	quotas  quotaPlaces
+	opts      *AuctionOptions
+	space     market.Space // what is free, and what the reservations leave of it
+	left      []view       // the latter's memory
+	guarded   []guard      // by job of the window
+	claims    claims
+	drafted   []int32           // by job of the window: its bid in the best draft, or -1
+	kept      []nodeset.Segment // what the walk gave to jobs that must start
+	order     []int32           // of the walk over the window
+	ranks     []float64         // by job of the window
+	musts     []bool            // by job of the window
+	quotas    []bool            // by quota: a job that waits for it has a place kept
+	forQuotas int               // how many
+	tables    [][]int64         // what is left of them, now and by reservation
 }
 
 // guard is what the walk over the queue has found for a job of the window.
@@ -35,7 +37,7 @@ type guard struct {
 func (r *reservations) reset(s *Snapshot, w *window) {
 	r.space.Now, r.space.Left = s.Nodes, r.space.Left[:0]
 	r.space.Quotas = w.quotas.book
-	r.planner.reserved = r.planner.reserved[:0]
+	r.claims.reserved = r.claims.reserved[:0]
 	r.guarded = append(r.guarded[:0], make([]guard, len(w.jobs))...)
 }
 
@@ -52,8 +54,8 @@ func (r *reservations) reset(s *Snapshot, w *window) {
 // everything behind it: the job at the head starts as early as running jobs' time limits allow,
 // whatever comes after it, so that every job gets to the head in the end.
 func (r *reservations) walk(s *Snapshot, w *window, draft *market.Book, stop func() bool) error {
-	r.planner.stop = stop
-	r.quotas.reset(s, w, &r.planner)
+	r.claims.stop = stop
+	r.quotas, r.forQuotas = append(r.quotas[:0], make([]bool, len(s.Quotas))...), 0
 	r.kept = r.kept[:0]
 	r.markDraft(w, draft)
 	first, places, large := -1, r.opts.Reservations, r.opts.placesForLarge(s.Nodes)
@@ -110,31 +112,51 @@ func (r *reservations) markDraft(w *window, draft *market.Book) {
 // nodes down; if there is none even then, it does nothing.
 func (r *reservations) serve(s *Snapshot, w *window, draft *market.Book, j int) (blocked bool, err error) {
 	limit := w.jobs[j].TimeLimit
-	if r.waitsForQuota(s, w, j) {
+	if quota := r.claims.lacking(w.variantsOf(j), limit, s.Now); quota >= 0 {
+		r.waitsForQuota(w, j, quota)
 		return false, nil
 	}
 	for _, loose := range [...]bool{false, true} {
 		if loose && !r.opts.Compact {
 			break
 		}
-		r.planner.loose = loose
+		r.claims.loose = loose
 		if segs, k, ok := r.startable(w, draft, j); ok {
 			w.variants[k].Fixed, r.guarded[j].must = segs, true
-			spec := &w.variants[k].Spec
-			charges, size := r.planner.counts(spec, segs)
-			r.planner.count(charges, size, s.Now+limit)
-			return false, r.planner.start(segs, spec.More(), spec.Parts, s.Now+limit)
+			return false, r.claims.start(r.claims.claimOf(j, &w.variants[k].Spec, segs, s.Now, limit))
 		}
 		if r.findsRoom(s, w, j) {
 			return true, nil
 		}
-		if kept, ok := r.planner.reserve(j, w.variantsOf(j), limit); ok {
-			r.guarded[j].reserved, r.guarded[j].start = true, kept.Start
+		if r.reserve(w, j) {
 			return true, nil
 		}
 	}
 	return false, nil
 }
+
+// reserve keeps the earliest place of job j. It reports false if there is none.
+func (r *reservations) reserve(w *window, j int) bool {
+	kept, ok := r.claims.reserve(j, w.variantsOf(j), w.jobs[j].TimeLimit)
+	if ok {
+		r.guarded[j].reserved, r.guarded[j].start = true, kept.Start
+	}
+	return ok
+}
+
+// waitsForQuota is for a job that a quota keeps from starting now, wherever it could be. Of each
+// quota the first such job has a place kept from when on others will have given back enough, lest
+// smaller jobs of the same quota pass it for ever. It is one more than the options say.
+func (r *reservations) waitsForQuota(w *window, j, quota int) {
+	r.guarded[j].quota = quota + 1
+	if !r.quotas[quota] && r.forQuotas < maxQuotaPlaces {
+		r.quotas[quota] = r.reserve(w, j)
+		r.forQuotas++
+	}
+}
+
+// maxQuotaPlaces is how many jobs have places kept since they wait for a quota.
+const maxQuotaPlaces = 8
 
 // findsRoom reports whether no place is kept for job j since it is narrow and has come lately. Jobs
 // end before their limits, and what they leave is for a kept place alone until all of that is free.
@@ -155,12 +177,12 @@ func (r *reservations) startable(w *window, draft *market.Book, j int) (place []
 	if b := r.drafted[j]; b >= 0 {
 		r.kept = append(r.kept, draft.Allocation(int(b))...)
 		k := int(draft.Bids[b].Job)
-		if segs := r.kept[from:len(r.kept):len(r.kept)]; r.planner.free(&w.variants[k].Spec, segs, limit) {
+		if segs := r.kept[from:len(r.kept):len(r.kept)]; r.claims.free(&w.variants[k].Spec, segs, limit) {
 			return segs, k, true
 		}
 		r.kept = r.kept[:from]
 	}
-	kept, k, ok := r.planner.place(r.kept, w.variantsOf(j), limit, r.planner.clock)
+	kept, k, ok := r.claims.place(r.kept, w.variantsOf(j), limit, r.claims.clock)
 	if !ok {
 		return nil, 0, false
 	}
@@ -172,17 +194,17 @@ func (r *reservations) startable(w *window, draft *market.Book, j int) (place []
 // reservation is not bound by it; the others with one do not bid this time, so that
 // they can't take each other's places.
 func (r *reservations) bind(s *Snapshot, w *window, first int) {
-	r.left = r.planner.left(r.left, s.Nodes, s.Running)
-	r.space.Left = r.space.Left[:0]
+	r.left = r.claims.leave(r.left, s.Nodes)
+	r.space.Left, r.tables = r.space.Left[:0], append(r.tables[:0], w.quotas.book.Left[0])
 	for k := range r.left {
-		r.space.Left = append(r.space.Left, &r.left[k])
+		r.space.Left, r.tables = append(r.space.Left, r.left[k].nodes), append(r.tables, r.left[k].left)
 	}
-	r.space.Quotas.Left = r.quotas.leftWith(w.quotas.book.Left[0], &r.planner)
+	r.space.Quotas.Left = r.tables
 	for k := range w.variants {
 		v, j := &w.variants[k], int(w.ways[k].job)
 		v.Crosses = r.crosses(s, w.jobs[j])
 		switch {
-		case j == first && len(r.planner.reserved) == 1:
+		case j == first && len(r.claims.reserved) == 1:
 			v.Crosses = 0
 		case r.guarded[j].reserved:
 			v.Spec = place.Spec{} // makes no bid
@@ -193,7 +215,7 @@ func (r *reservations) bind(s *Snapshot, w *window, first int) {
 // crosses is how many reservations a job would run into if it started now.
 func (r *reservations) crosses(s *Snapshot, job *Job) int {
 	n := 0
-	for n < len(r.space.Left) && r.planner.reserved[n].Start < s.Now+job.TimeLimit {
+	for n < len(r.space.Left) && r.claims.reserved[n].Start < s.Now+job.TimeLimit {
 		n++
 	}
 	return n

@@ -188,7 +188,7 @@ func TestSharesNeverPass(t *testing.T) {
 			}
 		}
 		agree := require.New(t)
-		for _, r := range a.reservations.planner.reserved {
+		for _, r := range a.reservations.claims.reserved {
 			agree.NoError(CheckAllocation(&s.Pending[a.window.index[r.Job]].Request, r.Segs, s.Nodes.Len()))
 		}
 		_, err = p.Apply(s.Nodes)

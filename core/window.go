@@ -82,7 +82,7 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 func (w *window) unmodelled() string {
 	switch {
 	case w.opts.Determiner == nil:
-	case w.normal.several():
+	case slices.ContainsFunc(w.normal.specs, func(s place.Spec) bool { return s.Parts != nil }):
 		return reasonComponents
 	case slices.ContainsFunc(w.normal.specs, func(s place.Spec) bool { return s.Coreless() }):
 		return reasonCoreless

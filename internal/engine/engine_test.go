@@ -204,15 +204,21 @@ func TestLoadAllocatesNothing(t *testing.T) {
 
 // Jobs that run for ever are expected to end late, not early.
 func TestFarEnds(t *testing.T) {
-	for _, c := range [][3]int64{{0, math.MaxInt64, 1 << 40},
-		{math.MinInt64, math.MaxInt64, math.MinInt64 + 1<<40}, {math.MaxInt64 - 5, math.MaxInt64, math.MaxInt64},
-		{7, math.MinInt64, 8}} {
-		in := &Input{Now: c[0], Nodes: []Node{{Cores: 4, FreeCores: 1, Up: 1}},
-			Running: []Running{{End: c[1], Segments: 1}}, Segments: []Segment{{Cores: 3}},
+	for _, c := range []struct {
+		now, end int64
+		want     Decision
+	}{ // far away, it is no end
+		{0, math.MaxInt64, Decision{Why: WaitsFit}},
+		{math.MinInt64, math.MaxInt64, Decision{Why: WaitsFit}},
+		{math.MaxInt64 - 5, math.MaxInt64, Decision{Why: WaitsReserved, Expected: math.MaxInt64}},
+		{7, math.MinInt64, Decision{Why: WaitsReserved, Expected: 8}},
+	} {
+		in := &Input{Now: c.now, Nodes: []Node{{Cores: 4, FreeCores: 1, Up: 1}},
+			Running: []Running{{End: c.end, Segments: 1}}, Segments: []Segment{{Cores: 3}},
 			Jobs: []Job{{Priority: 2, Cores: 2, TimeLimit: NoLimit, Mask: -1}, {Priority: 1, Cores: 1, TimeLimit: NoLimit, Mask: -1}}}
 		var out Output
 		require.NoError(t, open(t, "").Cycle(in, &out))
-		require.Equal(t, Decision{Why: WaitsReserved, Expected: c[2]}, out.Decisions[0])
+		require.Equal(t, c.want, out.Decisions[0])
 	}
 }
 

@@ -17,7 +17,7 @@
 // gpus_per_node take N or MIN-MAX, as a string or a number. state is up (the default), drained or
 // down. Jobs get nodes of the least weight where they can, as in Slurm; 0 if it is absent.
 // cores_per_node and gpus_per_node of a running job are a number, or a list with an element
-// for each of its nodes. end_s is the time, in seconds from now, at which the job's limit runs out.
+// for each of its nodes. end_s is the time, in seconds from now, at which the job's limit runs out; without it the job has none.
 // waited_s is for how long the job could have started already, 0 if it is absent; auctions with a
 // patience look at it. Whatever is absent is not restricted.
 //

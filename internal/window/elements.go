@@ -150,7 +150,7 @@ func (p *parser) job(i int, raw json.RawMessage) error {
 }
 
 func (p *parser) runningJob(i int, raw json.RawMessage) error {
-	var j format.Running
+	j := format.Running{End: core.NoTimeLimit}
 	what := fmt.Sprintf("running[%d]", i)
 	if err := p.element(what, raw, &j); err != nil {
 		return err

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package core
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/aucsched/aucsched/internal/market"
+)
+
+// recalled is what is free at the moments of a search that goes on from one to the next. Nothing is
+// started, and no place kept, while it goes on: so what has come free by a moment is that of the
+// one before and a little more, and at the starts of claims it is always the same.
+type recalled struct {
+	on     bool
+	freed  view // what is free, kept places aside, when some of claims.ends are over
+	over   int  // so many, the first
+	starts []view
+	known  []bool // of starts
+}
+
+// reserve finds the earliest place of a job after now, in any of its ways, and keeps it. It
+// reports false if there is none even when all has ended, as when nodes are down.
+func (p *claims) reserve(job int, ways []market.Variant, limit int64) (claim, bool) {
+	p.segs = resize(p.segs, len(p.reserved)+1)
+	buf := &p.segs[len(p.reserved)]
+	way := 0
+	try := func(t int64) bool {
+		var ok bool
+		*buf, way, ok = p.place((*buf)[:0], ways, limit, t)
+		return ok
+	}
+	// Parts are placed one after the other, and more that is free may lead that astray.
+	t, ok := p.earliest(try, !slices.ContainsFunc(ways, func(v market.Variant) bool { return v.Spec.Parts != nil }))
+	if !ok {
+		return claim{}, false
+	}
+	c := p.claimOf(job, &ways[way].Spec, *buf, t, limit)
+	p.keep(c)
+	return c, true
+}
+
+// enough is the earliest second after now at which quotas have enough for a job, wherever it is.
+func (p *claims) enough(ways []market.Variant, limit int64) (int64, bool) {
+	return p.earliest(func(t int64) bool { return p.lacking(ways, limit, t) < 0 }, true)
+}
+
+func (p *claims) sortEnds() {
+	if !p.sorted {
+		slices.SortFunc(p.ends, func(a, b claim) int { return cmp.Compare(a.End, b.End) })
+		p.sorted = true
+	}
+}
+
+// earliest is the first moment at which try succeeds, of those at which something
+// comes free; try must have been called last for that moment. rising says that try succeeds with
+// more that is free where it does with less.
+func (p *claims) earliest(try func(int64) bool, rising bool) (int64, bool) {
+	p.sortEnds()
+	n, _ := slices.BinarySearchFunc(p.ends, p.clock+endless, func(c claim, t int64) int { return cmp.Compare(c.End, t) })
+	ends := p.ends[:n]
+	if len(p.reserved) == 0 && rising { // more and more comes free: search by halves
+		if n == 0 || !try(ends[n-1].End) {
+			return 0, false
+		}
+		lo, hi := 0, n-1
+		for lo < hi {
+			if mid := (lo + hi) / 2; try(ends[mid].End) {
+				hi = mid
+			} else {
+				lo = mid + 1
+			}
+		}
+		return ends[lo].End, try(ends[lo].End)
+	}
+	p.search()
+	defer func() { p.recalled.on = false }()
+	for t, ok := p.nextEnd(ends, p.clock); ok; t, ok = p.nextEnd(ends, t) {
+		if p.stop != nil && p.stop() {
+			break
+		}
+		if try(t) {
+			return t, true
+		}
+	}
+	return 0, false
+}
+
+// nextEnd is the first end of a claim after t, if there is one. ends are those of what has begun.
+func (p *claims) nextEnd(ends []claim, t int64) (next int64, ok bool) {
+	i, _ := slices.BinarySearchFunc(ends, t+1, func(c claim, t int64) int { return cmp.Compare(c.End, t) })
+	if i < len(ends) {
+		next, ok = ends[i].End, true
+	}
+	for k := range p.reserved {
+		if end := p.reserved[k].End; end > t && end-p.clock < endless && (!ok || end < next) {
+			next, ok = end, true
+		}
+	}
+	return next, ok
+}
+
+// search begins one. ends have to be sorted.
+func (p *claims) search() {
+	x := &p.recalled
+	x.on, x.over = true, 0
+	x.freed.own().copyFrom(&p.now)
+	x.starts, x.known = resize(x.starts, len(p.reserved)), resize(x.known, len(p.reserved))
+	clear(x.known)
+}
+
+// recall is freeAt in a search. It reports false if it does not know.
+func (p *claims) recall(v *view, when int64) bool {
+	x := &p.recalled
+	for k := range p.reserved {
+		if p.reserved[k].Start != when {
+			continue
+		}
+		if !x.known[k] {
+			x.on = false
+			p.freeAt(x.starts[k].own(), when)
+			x.on, x.known[k] = true, true
+		}
+		v.copyFrom(&x.starts[k])
+		return true
+	}
+	if x.over > 0 && p.ends[x.over-1].End > when {
+		return false
+	}
+	for ; x.over < len(p.ends) && p.ends[x.over].End <= when; x.over++ {
+		p.give(&x.freed, &p.ends[x.over])
+	}
+	v.copyFrom(&x.freed)
+	p.takeKept(v, when)
+	return true
+}

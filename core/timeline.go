@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package core
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/aucsched/aucsched/internal/market"
+	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// claim is what somebody holds from second Start to second End: a running job to its limit, a job
+// that starts now, or one that has a place kept.
+type claim struct {
+	// Job is the job's number in the window; with an Explainer, its index in Snapshot.Pending.
+	Job        int
+	Start, End int64
+	// Segs is the place, and Uses what is taken of further resources there.
+	Segs []nodeset.Segment
+	Uses nodeset.Uses
+	// parts are those of the job that the place is for, if it has several.
+	parts *place.Parts
+	// charges and size are what is counted against quotas. Of a job that runs already less than a
+	// unit does not come back.
+	charges nodeset.Uses
+	size    place.Size
+	runs    bool
+}
+
+// view is what is free: of nodes, if it has these, and of quotas, in units.
+type view struct {
+	nodes *nodeset.Table
+	left  []int64
+}
+
+// own has v be of nodes.
+func (v *view) own() *view {
+	if v.nodes == nil {
+		v.nodes = new(nodeset.Table)
+	}
+	return v
+}
+
+func (v *view) copyFrom(o *view) {
+	v.left = append(v.left[:0], o.left...)
+	if v.nodes != nil {
+		v.nodes.CopyFrom(o.nodes)
+	}
+}
+
+// least leaves what is free in o as well.
+func (v *view) least(o *view) {
+	for i, left := range o.left {
+		v.left[i] = min(v.left[i], left)
+	}
+	if v.nodes != nil {
+		v.nodes.Intersect(o.nodes)
+	}
+}
+
+// claims are all claims over time, the timeline, of nodes and quotas alike. It finds the earliest place of jobs.
+type claims struct {
+	clock    int64
+	now      view    // free now, less what starts now
+	ends     []claim // of now, what comes back
+	sorted   bool    // ends is by end
+	reserved []claim // what begins later, by start
+	begun    []int64 // what was left of quotas before
+	at       view    // scratch: free at some later moment
+	later    view    // scratch: the same at another
+	quotas   [2]view // the same, of quotas alone
+	room     place.Quotas
+	recalled recalled
+	limited  place.Limited // scratch: a table as a job sees it
+	segs     [][]nodeset.Segment
+	placer   place.Placer
+	amounts  nodeset.Uses  // what jobs of several parts count; memory
+	loose    bool          // jobs may have any number of blocks
+	prices   *place.Prices // of starts now; nil: none
+	stop     func() bool   // if not nil, says when to give a search up
+}
+
+// endless is in how many seconds nothing ends: what comes back only then is not waited for.
+const endless = NoTimeLimit / 2
+
+// reset starts from a snapshot in which nothing starts and nothing is reserved, with quotas in these
+// units; nil: in ones. It fails if a running job holds what the machine has free.
+func (p *claims) reset(s *Snapshot, units []int64) error {
+	p.clock = s.Now
+	p.now.own().nodes.CopyFrom(s.Nodes)
+	p.later.own()
+	if err := s.idle(p.at.own().nodes); err != nil {
+		return err
+	}
+	p.room.Unit, p.now.left = append(p.room.Unit[:0], units...), p.now.left[:0]
+	for i, q := range s.Quotas {
+		if units == nil {
+			p.room.Unit = append(p.room.Unit, 1)
+		}
+		p.now.left = append(p.now.left, q.Left/p.room.Unit[i])
+	}
+	p.begun = append(p.begun[:0], p.now.left...)
+	p.ends, p.sorted = p.ends[:0], false
+	for i := range s.Running {
+		r := &s.Running[i]
+		// A job that has outstayed its limit may end at any moment, but not now.
+		if end := max(r.End, s.Now+1); end-s.Now < endless {
+			p.ends = append(p.ends, claim{
+				Start: s.Now, End: end, Segs: r.Segs, Uses: r.Uses, charges: r.Charges, size: place.SizeOf(r.Segs), runs: true,
+			})
+		}
+	}
+	p.reserved, p.amounts = p.reserved[:0], p.amounts[:0]
+	return nil
+}
+
+// idle makes t the machine when nothing runs any more. It fails if a running job holds what the
+// machine has free.
+func (s *Snapshot) idle(t *nodeset.Table) error {
+	t.CopyFrom(s.Nodes)
+	for i := range s.Running {
+		if err := t.ReleaseWith(s.Running[i].Segs, s.Running[i].Uses); err != nil {
+			return fmt.Errorf("running job %s: %w", s.Running[i].ID, err)
+		}
+	}
+	return nil
+}
+
+// claimOf is that of a job which has segs, an allocation for spec, from a second on for limit
+// seconds. It is the claims' until their next reset.
+func (p *claims) claimOf(job int, spec *place.Spec, segs []nodeset.Segment, start, limit int64) claim {
+	c := claim{Job: job, Start: start, End: start + limit, Segs: segs, Uses: spec.More(), parts: spec.Parts}
+	if spec.Charges == nil {
+		return c
+	}
+	if c.charges, c.size = *spec.Charges, place.SizeOf(segs); spec.Parts != nil {
+		from := len(p.amounts)
+		p.amounts = spec.Parts.Amounts(p.amounts, segs)
+		c.charges, c.size = p.amounts[from:len(p.amounts):len(p.amounts)], place.Size{}
+	}
+	return c
+}
+
+// take takes a claim off v.
+func (p *claims) take(v *view, c *claim) error {
+	for i := range c.charges {
+		x := &c.charges[i]
+		v.left[x.Row] -= p.room.CostOf(x, c.size)
+	}
+	switch {
+	case v.nodes == nil:
+		return nil
+	case c.parts != nil:
+		return c.parts.Allocate(v.nodes, c.Segs)
+	}
+	return v.nodes.AllocateWith(c.Segs, c.Uses)
+}
+
+// give gives a claim back to v.
+func (p *claims) give(v *view, c *claim) {
+	for i := range c.charges {
+		x := &c.charges[i]
+		if amount := place.Count(x, c.size); c.runs {
+			v.left[x.Row] += amount / p.room.Unit[x.Row]
+		} else {
+			v.left[x.Row] += p.room.CostOf(x, c.size)
+		}
+	}
+	switch {
+	case v.nodes == nil:
+	case c.parts != nil:
+		must(c.parts.Release(v.nodes, c.Segs))
+	default:
+		must(v.nodes.ReleaseWith(c.Segs, c.Uses))
+	}
+}
+
+// start has a claim begin now.
+func (p *claims) start(c claim) error {
+	if err := p.take(&p.now, &c); err != nil {
+		return err
+	}
+	p.ends, p.sorted = append(p.ends, c), false
+	return nil
+}
+
+// unstart takes the last start back.
+func (p *claims) unstart() {
+	last := len(p.ends) - 1
+	p.give(&p.now, &p.ends[last])
+	p.ends = p.ends[:last]
+}
+
+// keep has a claim begin later.
+func (p *claims) keep(c claim) {
+	i, _ := slices.BinarySearchFunc(p.reserved, c.Start, func(r claim, t int64) int { return cmp.Compare(r.Start, t) })
+	p.reserved = slices.Insert(p.reserved, i, c)
+}
+
+// freeAt sets v to what is free at second when, given that what starts now ends by its limit.
+func (p *claims) freeAt(v *view, when int64) {
+	if p.recalled.on && p.recall(v, when) {
+		return
+	}
+	v.copyFrom(&p.now)
+	for i := range p.ends {
+		if c := &p.ends[i]; c.End <= when {
+			p.give(v, c)
+		}
+	}
+	p.takeKept(v, when)
+}
+
+// takeKept takes off v what is kept at second when.
+func (p *claims) takeKept(v *view, when int64) {
+	for i := range p.reserved {
+		if r := &p.reserved[i]; r.Start <= when && when < r.End {
+			must(p.take(v, r))
+		}
+	}
+}
+
+// freeFrom sets v to what is free from second t on throughout limit seconds.
+func (p *claims) freeFrom(v *view, t, limit int64) {
+	p.freeAt(v, t)
+	later := &p.later
+	if v.nodes == nil {
+		later = &p.quotas[1]
+	}
+	for i := range p.reserved {
+		if r := &p.reserved[i]; r.Start > t && r.Start < t+limit {
+			p.freeAt(later, r.Start)
+			v.least(later)
+		}
+	}
+}
+
+// place finds an allocation of a job from second t on, for limit seconds, in the first of its
+// ways in which it can. It appends it to dst and returns which way that is.
+func (p *claims) place(dst []nodeset.Segment, ways []market.Variant, limit, t int64) ([]nodeset.Segment, int, bool) {
+	if p.lacking(ways, limit, t) >= 0 {
+		return dst, 0, false
+	}
+	p.freeFrom(&p.at, t, limit)
+	p.limit(&p.at)
+	var now *nodeset.Table // for a place at a later second
+	prices := p.prices     // these are known of starts now
+	if t > p.clock {
+		now, prices = p.now.nodes, nil
+	}
+	p.placer.By(prices, limit)
+	for k := range ways { // of a range the low end is the easiest to place
+		spec := ways[k].Spec
+		if p.loose {
+			spec.Blocks = 0
+		}
+		if spec.Parts != nil {
+			if segs, ok := p.placer.PlaceParts(dst, p.at.nodes, &spec, place.PartsOptions{}, &p.room, 0); ok {
+				return segs, k, true
+			}
+			continue
+		}
+		if spec.Valid() && !p.room.Narrow(&spec, 0, spec.GPUs.PerNode.Min) {
+			continue
+		}
+		segs, ok := p.placer.Place(dst, p.limited.Of(p.at.nodes, &spec), &spec, spec.GPUs.PerNode.Min)
+		if ok && place.ChooseBins(p.at.nodes, segs[len(dst):], spec.More(), now) {
+			return segs, k, true
+		}
+	}
+	return dst, 0, false
+}
+
+// limit has p.room be what v has left of quotas.
+func (p *claims) limit(v *view) { p.room.Left = append(p.room.Left[:0], v.left) }
+
+// free reports whether segs are free for spec now and stay so for limit seconds.
+func (p *claims) free(spec *place.Spec, segs []nodeset.Segment, limit int64) bool {
+	if spec.Charges != nil {
+		p.freeFrom(&p.quotas[0], p.clock, limit)
+		if p.limit(&p.quotas[0]); !p.room.Room(spec, segs, 0) {
+			return false
+		}
+	}
+	if !fits(p.now.nodes, spec, segs) {
+		return false
+	}
+	for i := range p.reserved {
+		if r := &p.reserved[i]; r.Start < p.clock+limit {
+			p.freeAt(&p.later, r.Start)
+			if !fits(p.later.nodes, spec, segs) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// fits reports whether t has segs for spec. It leaves t as it is.
+func fits(t *nodeset.Table, spec *place.Spec, segs []nodeset.Segment) bool {
+	if spec.Parts != nil {
+		return spec.Parts.Fits(t, segs)
+	}
+	return t.FitsWith(segs, spec.More())
+}
+
+// lacking is the first quota that keeps a job from starting in second t, wherever it could be, for
+// limit seconds; -1 if none does.
+func (p *claims) lacking(ways []market.Variant, limit, t int64) int {
+	if !slices.ContainsFunc(ways, func(v market.Variant) bool { return v.Spec.Charges != nil }) {
+		return -1
+	}
+	p.freeFrom(&p.quotas[0], t, limit)
+	p.limit(&p.quotas[0])
+	return lackingOf(&p.room, ways)
+}
+
+// leave is, for each claim that begins later, in order, what it leaves at its start to jobs that
+// start now, before any of those is counted. nodes is what is free now in all.
+func (p *claims) leave(dst []view, nodes *nodeset.Table) []view {
+	dst = resize(dst, len(p.reserved))
+	all := &p.at
+	all.copyFrom(&view{nodes, p.begun})
+	p.sortEnds()
+	e := 0
+	for k := range p.reserved {
+		at := p.reserved[k].Start
+		for ; e < len(p.ends) && p.ends[e].End <= at; e++ {
+			if p.ends[e].runs {
+				p.give(all, &p.ends[e])
+			}
+		}
+		v := dst[k].own()
+		v.copyFrom(all)
+		p.takeKept(v, at)
+	}
+	return dst
+}
+
+// resize gives s the length n and keeps the memory of elements beyond a former length.
+func resize[T any](s []T, n int) []T {
+	for cap(s) < n {
+		var zero T
+		s = append(s[:cap(s)], zero)
+	}
+	return s[:n]
+}
+
+func must(err error) {
+	if err != nil {
+		panic("core: " + err.Error())
+	}
+}
