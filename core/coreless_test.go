@@ -154,17 +154,15 @@ func TestJobsWithoutCoresAreExplained(t *testing.T) {
 		return x
 	}
 	x := ask(bids.Request{MinNodes: 3, MinGPUs: 2})
-	require.Equal(t, &Shortage{Resource: "gpus_per_node", Need: 3, Have: 2, GPUsPerNode: 2,
-		Eligible: 3, WithGPUs: 2, WithCores: 2, Run: 1}, x.Shortage)
+	require.Equal(t, []Lack{{Row: "gpus_per_node", In: "nodes", Needs: 3, Has: 2, Each: map[string]int64{"gpus": 2}, Among: 3}}, x.Lacks)
 	require.NotEmpty(t, x.Suggestions)
 	for _, s := range x.Suggestions {
 		require.Zero(t, nodeset.Cores(s.Segs))
 	}
 	x = ask(bids.Request{MinNodes: 2, MinGPUs: 1, Contiguous: true, Uses: nodeset.Uses{{PerNode: 4, PerCore: 7}}})
-	require.Nil(t, x.Shortage, "it starts")
+	require.Nil(t, x.Lacks, "it starts")
 	x = ask(bids.Request{MinNodes: 3, Uses: nodeset.Uses{{PerNode: 4, PerCore: 7}}})
-	require.Equal(t, &Shortage{Resource: "disk", Need: 3, Have: 2, Eligible: 3, WithGPUs: 3, WithCores: 3, Run: 2,
-		Further: []FurtherStage{{"disk", 4, 2}}}, x.Shortage)
+	require.Equal(t, []Lack{{Row: "disk", In: "nodes", Needs: 3, Has: 2, Each: map[string]int64{"disk": 4}, Among: 3}}, x.Lacks)
 }
 
 // On small machines whatever starts is worth as much as the best of all choices of nodes, or a

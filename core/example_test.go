@@ -74,7 +74,7 @@ func ExampleExplainer() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%s: %d of %d nodes\n", x.Shortage.Resource, x.Shortage.Have, x.Shortage.Need)
+	fmt.Printf("%s: %d of %d nodes\n", x.Lacks[0].Row, x.Lacks[0].Has, x.Lacks[0].Needs)
 	fmt.Printf("held by %s, room at second %d\n", snapshot.Running[x.Rivals[0].Job].ID, x.Expected)
 	for _, s := range x.Suggestions {
 		fmt.Printf("%+v starts it on %v\n", s.Changes, s.Segs)

@@ -38,6 +38,7 @@ type Explainer struct {
 	scarce   scarcity // in the window, of which the auction forgets with every trial
 	placer   place.Placer
 	limited  place.Limited // scratch
+	answers  place.Cache
 }
 
 // ExplainOptions bound the search for changes. The zero value searches for none.
@@ -65,17 +66,10 @@ type Explanation struct {
 	Why Why
 	// NeverWhy says in words what the machine lacks.
 	NeverWhy string
-	// Shortage is what the job's first request lacks among what is free, if Why is NoFit.
-	Shortage *Shortage
-	// OfPart says that Shortage is that of one part of a request with Components, which finds no
-	// place: Part is 0 for the request itself, k for Components[k-1]. Beside are the parts that
-	// have their places before it; nil: it finds none alone. Where it is not of one each part has a
-	// place, but not all below one switch ("all_within").
-	OfPart bool
-	Part   int
-	Beside []int
-	// Quota is what is left of a quota for the job's first request, if Why is OverQuota.
-	Quota *QuotaShortage
+	// Lacks is what the job's first way that this machine could meet has too little of among what is
+	// free, if Why is NoFit or OverQuota; of that, given all, it has a place. Beside jobs that start
+	// now it may be quotas alone.
+	Lacks []Lack
 	// Place is where the job would be if all of Rivals were gone, nil if even that
 	// does not help or only the names of rivals are known.
 	Place []nodeset.Segment
@@ -131,8 +125,6 @@ type Rival struct {
 	// At is the second by which it ends (Holds, Wins) or from which its place is
 	// reserved (Keeps).
 	At int64
-
-	parts *place.Parts // of a job that has several
 }
 
 // NewExplainer decides the window of s. Every decision, this one and later trials,
@@ -150,6 +142,7 @@ func NewExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits) (*Explai
 func newExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits, clock func() time.Time) (*Explainer, error) {
 	e := &Explainer{policy: p, s: s, limits: l, clock: clock}
 	e.normal.reset(s)
+	e.answers.Reset(s.Nodes)
 	e.auction, _ = p.(*Auction)
 	if !l.Deadline.IsZero() {
 		e.each = max(l.Deadline.Sub(clock()), time.Nanosecond)
@@ -163,9 +156,7 @@ func newExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits, clock fu
 	if err := e.space.reset(s, nil); err != nil {
 		return nil, err
 	}
-	if err := e.stopPreempted(); err != nil {
-		return nil, err
-	}
+	e.after = s.without(e.preempted)
 	e.byJob = slices.Repeat([]int{-1}, len(s.Pending))
 	for i, d := range e.plan.Decisions {
 		e.byJob[d.Job] = i
@@ -213,7 +204,7 @@ func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Ex
 		about.expect()
 	}
 	if x.Looked && o.Trials > 0 && len(asked.Components) == 0 {
-		q := search{e: e, ctx: ctx, o: o, x: x, tried: make(map[equalKey]outcome)}
+		q := search{e: e, ctx: ctx, o: o, x: x, tried: make(map[string]outcome)}
 		if err := q.run(); err != nil {
 			return nil, fmt.Errorf("a changed window: %w", err)
 		}

@@ -11,18 +11,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// fits reports whether the job could be on t in any of its ways, with the fewest GPUs that
-// will do.
-func (e *Explainer) fits(t *nodeset.Table, job *Job) ([]nodeset.Segment, bool) {
-	for _, v := range e.variantsOf(job) {
-		segs, ok := e.placer.Place(nil, e.limited.Of(t, &v.Spec), &v.Spec, v.Spec.GPUs.PerNode.Min)
-		if ok && place.ChooseBins(t, segs, v.Spec.More(), nil) {
-			return segs, true
-		}
-	}
-	return nil, false
-}
-
 // variantsOf are the ways to meet a job, for claims.
 func (e *Explainer) variantsOf(job *Job) []market.Variant {
 	e.normal.read(job)
@@ -31,25 +19,6 @@ func (e *Explainer) variantsOf(job *Job) []market.Variant {
 		variants[k] = market.Variant{Spec: spec, Rank: k, Of: len(variants)}
 	}
 	return variants
-}
-
-// canEverRun is why the machine can never meet a job in any of its ways: what its first lacks.
-func (e *Explainer) canEverRun(job *Job) (err error) {
-	e.normal.read(job)
-	for k := range 1 + len(job.Alternatives) {
-		r, _ := job.Way(k)
-		why := place.CanEverRun(e.s.Nodes, &r)
-		if why == nil && k < len(e.normal.specs) && e.normal.specs[k].Valid() {
-			why = place.CanEverRunAs(e.s.Nodes, &e.normal.specs[k])
-		}
-		if why == nil {
-			return nil
-		}
-		if k == 0 {
-			err = why
-		}
-	}
-	return err
 }
 
 // inquiry is about one job: what is in its way, and what it could do without.
@@ -64,25 +33,47 @@ func (e *Explainer) about(x *Explanation, job *Job) *inquiry { return &inquiry{e
 
 // blame finds what is in the way of a job that waits.
 func (e *inquiry) blame() {
-	if err := e.canEverRun(e.job); err != nil {
-		e.x.Why, e.x.NeverWhy = Never, err.Error()
+	e.normal.read(e.job)
+	if e.x.NeverWhy = cmp.Or(e.normal.never(&e.answers, e.job), e.neverInQuotas()); e.x.NeverWhy != "" {
+		e.x.Why = Never
 		return
 	}
-	if len(e.s.Quotas) > 0 && e.blameQuota() {
-		return
-	}
-	if _, ok := e.fits(e.s.Nodes, e.job); !ok {
-		if e.x.Why = NoFit; len(e.job.Components) > 0 {
-			e.blameParts()
-		} else {
-			e.x.Shortage = e.shortageBelow(shortageOf(e.s.Nodes, &e.job.Request))
-		}
+	must(e.space.reset(e.s, nil)) // it has worked before
+	if !e.hasRoom() {
+		e.x.Why = NoFit
+		e.lacksNow()
 		e.blameRunning()
 		return
 	}
 	e.blameWindow()
-	if e.x.Why = whyOf(e.x.Rivals); len(e.s.Quotas) > 0 {
-		e.blameQuotaBeside()
+	e.x.Why = whyOf(e.x.Rivals)
+	if e.begin(); !slices.ContainsFunc(e.lackedOf(&e.space.now), func(l Lack) bool { return l.In != "quota" }) {
+		e.lacksNow() // beside what starts
+	}
+}
+
+// hasRoom reports whether the job could start now in e.space.
+func (e *inquiry) hasRoom() bool {
+	_, _, ok := e.space.place(nil, e.variantsOf(e.job), e.job.TimeLimit, e.s.Now)
+	return ok
+}
+
+// lackedOf is what the job lacks of v: the first of its ways that this machine could ever meet.
+func (e *inquiry) lackedOf(v *view) []Lack {
+	for _, way := range e.variantsOf(e.job) {
+		if way.Spec.Valid() && e.answers.Never(&way.Spec) == "" {
+			return e.lacks(v, way.Spec)
+		}
+	}
+	return nil
+}
+
+// lacksNow notes what the job lacks of what is free in e.space now. If that is a quota, the reason
+// is over_quota.
+func (e *inquiry) lacksNow() {
+	e.x.Lacks = e.lackedOf(&e.space.now)
+	if slices.ContainsFunc(e.x.Lacks, func(l Lack) bool { return l.In == "quota" }) {
+		e.x.Why = OverQuota
 	}
 }
 
@@ -101,64 +92,55 @@ func whyOf(rivals []Rival) (why Why) {
 // those that end by the first moment at which it has, each one that is needed. Those
 // that end last are let off first.
 func (e *inquiry) blameRunning() {
-	at, ok := e.roomFrom()
+	at, ok := e.space.reserve(0, e.variantsOf(e.job), e.job.TimeLimit)
 	if !ok {
 		return
 	}
-	t := new(nodeset.Table)
-	t.CopyFrom(e.s.Nodes)
 	var suspects []Rival
+	gone := make(map[int]bool)
 	for i, r := range e.s.Running {
-		if end := max(r.End, e.s.Now+1); end <= at {
-			segs := e.onUpNodes(r.Segs)
-			must(t.ReleaseWith(segs, r.Uses))
-			suspects = append(suspects, Rival{Role: Holds, Job: i, Segs: segs, Uses: r.Uses, At: end})
+		if end := max(r.End, e.s.Now+1); end <= at.Start {
+			gone[i] = true
+			suspects = append(suspects, Rival{Role: Holds, Job: i, Segs: r.Segs, Uses: r.Uses, At: end})
 		}
 	}
 	slices.SortStableFunc(suspects, func(a, b Rival) int { return cmp.Compare(b.At, a.At) })
-	for _, r := range suspects {
-		must(t.AllocateWith(r.Segs, r.Uses))
-		if _, ok := e.fits(t, e.job); !ok {
-			must(t.ReleaseWith(r.Segs, r.Uses))
-			e.x.Rivals = append(e.x.Rivals, r)
-		}
-	}
-	e.x.Place, _ = e.fits(t, e.job)
+	e.x.Rivals, e.x.Place = e.needed(e.s.without(func(i int) bool { return gone[i] }), suspects)
 	e.x.cutToPlace()
-	e.x.nameFreedGPU(t)
 }
 
-// begin has e.space hold what a job that starts holds.
-func (e *Explainer) begin(job int) {
+// without is the snapshot when some running jobs have ended.
+func (s *Snapshot) without(gone func(running int) bool) *Snapshot {
+	after := *s
+	after.Nodes, after.Quotas, after.Running = new(nodeset.Table), slices.Clone(s.Quotas), nil
+	after.Nodes.CopyFrom(s.Nodes)
+	for i := range s.Running {
+		r := &s.Running[i]
+		if !gone(i) {
+			after.Running = append(after.Running, *r)
+			continue
+		}
+		must(after.Nodes.ReleaseWith(r.Segs, r.Uses)) // it has worked before
+		for _, c := range r.Charges {
+			after.Quotas[c.Row].Left += place.Count(&c, place.SizeOf(r.Segs))
+		}
+	}
+	return &after
+}
+
+// begin has e.space be as it is when all jobs have started that start now.
+func (e *Explainer) begin() {
+	must(e.space.reset(e.after, nil))
+	for _, job := range e.started {
+		e.start(job)
+	}
+}
+
+// start has e.space hold what a job that starts holds.
+func (e *Explainer) start(job int) {
 	d := e.decisionOf(job)
 	e.normal.read(e.s.Pending[job])
 	must(e.space.start(e.space.claimOf(job, &e.normal.specs[d.Alternative], d.Segs, e.s.Now, e.s.Pending[job].TimeLimit)))
-}
-
-// partsOf are the parts of a job that starts; nil if it is one.
-func (e *Explainer) partsOf(job int) *place.Parts {
-	e.normal.read(e.s.Pending[job])
-	return e.normal.specs[e.decisionOf(job).Alternative].Parts
-}
-
-// roomFrom is the first moment at which a job has room if nothing starts any more.
-func (e *inquiry) roomFrom() (int64, bool) {
-	must(e.space.reset(e.s, nil)) // it has worked before
-	r, ok := e.space.reserve(0, e.variantsOf(e.job), e.job.TimeLimit)
-	return r.Start, ok
-}
-
-// onUpNodes leaves out nodes that are down, which give nothing when a job ends.
-func (e *Explainer) onUpNodes(segs []nodeset.Segment) []nodeset.Segment {
-	var up []nodeset.Segment
-	for _, s := range segs {
-		for n := s.First; n <= s.Last; n++ {
-			if e.s.Nodes.Up(int(n)) {
-				up = nodeset.Append(up, nodeset.Segment{First: n, Last: n, Cores: s.Cores, GPUs: s.GPUs, Bin: s.Bin})
-			}
-		}
-	}
-	return up
 }
 
 // blameWindow finds the jobs that start now, and the reservations, without which a
@@ -169,19 +151,19 @@ func (e *inquiry) blameWindow() {
 	winners := make([]Rival, 0, len(e.started))
 	for _, i := range e.started {
 		other, d := e.s.Pending[i], e.decisionOf(i)
-		winners = append(winners, Rival{Role: Wins, Job: i, Segs: d.Segs, Uses: d.Uses, parts: e.partsOf(i),
+		winners = append(winners, Rival{Role: Wins, Job: i, Segs: d.Segs, Uses: d.Uses,
 			Worth: e.worth(e.asked(other)), At: e.s.Now + other.TimeLimit})
 	}
 	slices.SortStableFunc(winners, func(a, b Rival) int { return cmp.Compare(b.Worth, a.Worth) })
 	var keepers []Rival
 	for _, r := range e.reserved {
 		if r.Job != e.x.Decision.Job && r.Start < e.s.Now+e.job.TimeLimit {
-			keepers = append(keepers, Rival{Role: Keeps, Job: r.Job, Segs: r.Segs, Uses: r.Uses, parts: r.parts,
+			keepers = append(keepers, Rival{Role: Keeps, Job: r.Job, Segs: r.Segs, Uses: r.Uses,
 				Worth: e.worth(e.asked(e.s.Pending[r.Job])), At: r.Start})
 		}
 	}
-	e.x.Rivals, e.x.Place = e.needed(slices.Concat(keepers, winners))
-	if others, place := e.needed(slices.Concat(winners, keepers)); totalWorth(others) < totalWorth(e.x.Rivals) {
+	e.x.Rivals, e.x.Place = e.needed(e.after, slices.Concat(keepers, winners))
+	if others, place := e.needed(e.after, slices.Concat(winners, keepers)); totalWorth(others) < totalWorth(e.x.Rivals) {
 		e.x.Rivals, e.x.Place = others, place
 	}
 	e.x.cutToPlace()
@@ -196,41 +178,40 @@ func (e *inquiry) blameWindow() {
 	}
 }
 
-// needed are those of suspects without which the job would have room from now on,
+// needed are those of suspects, who are not in s, without which the job would have room from now on,
 // none of which can be left out, and where that room is. Suspects are let off in
 // their order.
-func (e *inquiry) needed(suspects []Rival) ([]Rival, []nodeset.Segment) {
+func (e *inquiry) needed(s *Snapshot, suspects []Rival) ([]Rival, []nodeset.Segment) {
 	p := &e.space
-	must(p.reset(e.after, nil))
-	ways := e.variantsOf(e.job)
+	must(p.reset(s, nil))
 	var guilty []Rival
 	for _, r := range suspects {
-		if r.Role == Wins {
-			e.begin(r.Job)
-		} else {
-			e.reserveAgain(r)
+		switch r.Role {
+		case Wins:
+			e.start(r.Job)
+		case Holds:
+			run := &e.s.Running[r.Job]
+			must(p.start(claim{Start: e.s.Now, End: r.At, Segs: cut(run.Segs, e.s.Nodes.Up), Uses: run.Uses, // others give nothing back
+				charges: run.Charges, size: place.SizeOf(run.Segs), runs: true}))
+		default:
+			for _, o := range e.reserved {
+				if o.Job == r.Job {
+					p.keep(o)
+				}
+			}
 		}
-		if _, _, ok := p.place(nil, ways, e.job.TimeLimit, e.s.Now); ok {
+		if e.hasRoom() {
 			continue
 		}
 		guilty = append(guilty, r)
-		if r.Role == Wins {
-			p.unstart()
-		} else {
+		if r.Role == Keeps {
 			p.reserved = slices.DeleteFunc(p.reserved, func(o claim) bool { return o.Job == r.Job })
+		} else {
+			p.unstart()
 		}
 	}
-	place, _, _ := p.place(nil, ways, e.job.TimeLimit, e.s.Now)
+	place, _, _ := p.place(nil, e.variantsOf(e.job), e.job.TimeLimit, e.s.Now)
 	return guilty, place
-}
-
-// reserveAgain keeps a rival's place, in order of the starts.
-func (e *inquiry) reserveAgain(r Rival) {
-	for _, o := range e.reserved {
-		if o.Job == r.Job {
-			e.space.keep(o)
-		}
-	}
 }
 
 func totalWorth(rivals []Rival) (sum float64) {
@@ -242,30 +223,27 @@ func totalWorth(rivals []Rival) (sum float64) {
 
 // cutToPlace leaves of what rivals have the nodes that the job would be on.
 func (x *Explanation) cutToPlace() {
+	on := make(map[int]bool)
+	for _, s := range x.Place {
+		for n := s.First; n <= s.Last; n++ {
+			on[int(n)] = true
+		}
+	}
 	for i := range x.Rivals {
-		x.Rivals[i].Segs = overlap(x.Rivals[i].Segs, x.Place)
+		x.Rivals[i].Segs = cut(x.Rivals[i].Segs, func(n int) bool { return on[n] })
 	}
 }
 
-// overlap is the part of a on nodes of b; both ascend.
-func overlap(a, b []nodeset.Segment) []nodeset.Segment {
-	if b = byNode(b); len(a) > 0 && a[len(a)-1].Part > 0 {
-		return overlapOfParts(a, b)
-	}
-	var both []nodeset.Segment
-	for len(a) > 0 && len(b) > 0 {
-		s := a[0]
-		s.First, s.Last = max(s.First, b[0].First), min(s.Last, b[0].Last)
-		if s.First <= s.Last {
-			both = nodeset.Append(both, s)
-		}
-		if a[0].Last < b[0].Last {
-			a = a[1:]
-		} else {
-			b = b[1:]
+// cut is the part of an allocation on some nodes.
+func cut(segs []nodeset.Segment, on func(n int) bool) (some []nodeset.Segment) {
+	for _, s := range segs {
+		for one := s; one.First <= s.Last; one.First++ {
+			if one.Last = one.First; on(int(one.First)) {
+				some = nodeset.Append(some, one)
+			}
 		}
 	}
-	return both
+	return some
 }
 
 // expect says when a job that waits will have room.
@@ -274,13 +252,11 @@ func (e *inquiry) expect() {
 		e.x.Foreseen, e.x.Expected, e.x.Kept = true, e.x.Decision.Expected, true
 		return
 	}
-	p := &e.space
-	must(p.reset(e.after, nil))
-	for _, i := range e.started {
-		e.begin(i)
-	}
-	p.reserved = append(p.reserved, e.reserved...)
-	if r, ok := p.reserve(e.x.Decision.Job, e.variantsOf(e.job), e.job.TimeLimit); ok {
+	e.begin()
+	e.space.reserved = append(e.space.reserved, e.reserved...)
+	if e.hasRoom() {
+		e.x.Foreseen, e.x.Expected = true, e.s.Now
+	} else if r, ok := e.space.reserve(e.x.Decision.Job, e.variantsOf(e.job), e.job.TimeLimit); ok {
 		e.x.Foreseen, e.x.Expected = true, r.Start
 	}
 }
@@ -300,7 +276,7 @@ func (e *Explainer) against(x *Explanation) {
 			for _, r := range other.Rivals {
 				if r.Role == Wins {
 					e.waiting[r.Job] = append(e.waiting[r.Job],
-						Rival{Role: Waits, Job: d.Job, Segs: r.Segs, Uses: r.Uses, Worth: e.worth(job), parts: r.parts})
+						Rival{Role: Waits, Job: d.Job, Segs: r.Segs, Uses: r.Uses, Worth: e.worth(job)})
 				}
 			}
 		}

@@ -120,8 +120,7 @@ func TestSuggestionAcrossAGap(t *testing.T) {
 	a, err := NewAuction(o, nil)
 	require.NoError(t, err)
 	x := explain(t, explainer(t, a, s), 0, ExplainOptions{Trials: 200})
-	require.Equal(t, &Shortage{Resource: "contiguous", Need: 4, Have: 3, CoresPerNode: 4,
-		Eligible: 5, WithGPUs: 5, WithCores: 4, Run: 3, Cores: 0}, x.Shortage)
+	require.Equal(t, []Lack{{Row: "contiguous", In: "nodes", Needs: 4, Has: 3, Each: map[string]int64{"cores": 4}, Among: 4}}, x.Lacks)
 	require.Equal(t, []Rival{{Role: Holds, Segs: busy, At: 70}}, x.Rivals)
 	require.EqualValues(t, 70, x.Expected)
 	require.True(t, x.Kept)
@@ -138,8 +137,7 @@ func TestSuggestionAcrossAGap(t *testing.T) {
 	require.NoError(t, err)
 	s.Pending[0].MaxNodes = 4
 	x = explain(t, explainer(t, a, s), 0, ExplainOptions{Trials: 200})
-	require.Equal(t, &Shortage{Resource: "cores", Need: 13, Have: 12, CoresPerNode: 1,
-		Eligible: 5, WithGPUs: 5, WithCores: 4, Run: 3, Cores: 12}, x.Shortage)
+	require.Equal(t, []Lack{{Row: "contiguous", In: "cores", Needs: 13, Has: 12, Each: map[string]int64{"cores": 1}, Among: 4}}, x.Lacks)
 	require.Len(t, x.Suggestions, 1, "its nodes have to be contiguous whether it says so or not")
 	require.Equal(t, []Change{{"cores", "13", "12"}}, x.Suggestions[0].Changes)
 }
@@ -296,7 +294,7 @@ func TestTrialsLeaveRanges(t *testing.T) {
 	require.NoError(t, err)
 	e := explainer(t, a, s)
 	before := explain(t, e, 1, ExplainOptions{})
-	require.Equal(t, 2, before.Shortage.GPUsPerNode)
+	require.Equal(t, map[string]int64{"cores": 1, "gpus": 2}, before.Lacks[0].Each)
 	require.Equal(t, 1, explain(t, e, 0, ExplainOptions{Trials: 1}).Trials) // no GPUs
 	require.Equal(t, before, explain(t, e, 1, ExplainOptions{}))
 }

@@ -33,7 +33,11 @@ type Suggestion struct {
 }
 
 // Change is one field of a request, named and written as in a window file.
-type Change struct{ Field, From, To string }
+type Change struct {
+	Field string `json:"field"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
 
 // dimension is a way to ask for less, in steps of one.
 type dimension struct {
@@ -56,11 +60,24 @@ func (e *inquiry) dimensions() []dimension {
 		add(1, func(j *Job, steps int64) { j.Contiguous = steps == 0 }, "contiguous")
 	}
 	if j := e.job; j.Switches+j.Within+j.Segment > 0 && e.s.Topology != nil {
-		add(1, anywhere, "switches", "within", "segment")
+		add(1, func(j *Job, steps int64) {
+			if steps > 0 {
+				j.Switches, j.Within, j.Segment = 0, 0, 0
+			}
+		}, "switches", "within", "segment")
 	}
 	d = append(d, e.shorter()...)
 	add(e.job.MinGPUs, fewerGPUs, "gpus_per_node")
-	d = append(d, e.usingLess()...)
+	for i, u := range known(e.s.Nodes, e.job.Uses) { // what is taken by GPU tells of what kind the GPUs are, and stays
+		less := func(name string, of func(u *nodeset.Use) *int64) {
+			add(int(*of(&u))-1, func(j *Job, steps int64) {
+				j.Uses = slices.Clone(j.Uses) // others have them too
+				*of(&j.Uses[i]) -= steps
+			}, fieldOf(e.s.Nodes, u.Row, name))
+		}
+		less("per_node", func(u *nodeset.Use) *int64 { return &u.PerNode })
+		less("per_core", func(u *nodeset.Use) *int64 { return &u.PerCore })
+	}
 	fixed := fixedNodes(&e.job.Request)
 	switch {
 	case fixed > 0: // cores are nodes times tasks per node
@@ -106,6 +123,16 @@ func (e *inquiry) fewestNodes() int {
 	return (e.job.Cores + most - 1) / most
 }
 
+// fixedNodes is the number of nodes of a request whose cores and tasks per node
+// settle it, otherwise 0.
+func fixedNodes(r *bids.Request) int {
+	t := r.TasksPerNode
+	if t == 0 || r.Cores == 0 || r.Cores%t != 0 || r.Cores/t < r.MinNodes || (r.MaxNodes > 0 && r.Cores/t > r.MaxNodes) {
+		return 0
+	}
+	return r.Cores / t
+}
+
 // narrow asks for at least n nodes: exactly n if the job gave a number, otherwise for
 // more of the range, if it gave any.
 func narrow(j *Job, n int) {
@@ -116,13 +143,6 @@ func narrow(j *Job, n int) {
 		j.MaxNodes = n
 	}
 	j.MinNodes = min(j.MinNodes, n)
-}
-
-// anywhere demands nothing of switches any more, if steps is not 0.
-func anywhere(j *Job, steps int64) {
-	if steps > 0 {
-		j.Switches, j.Within, j.Segment = 0, 0, 0
-	}
 }
 
 // fewerGPUs asks for fewer GPUs on each node, exactly if the job gave a number.
@@ -216,4 +236,22 @@ func relative(from, to int64) float64 {
 		return 0
 	}
 	return max(float64(from-to), float64(to-from)) / float64(from)
+}
+
+// fieldOf names what is taken of a further resource as a window file has it; a share of a GPU is a
+// number of its own there.
+func fieldOf(t *nodeset.Table, resource int, name string) string {
+	if r, shared := t.Shares(); shared && resource == r {
+		return t.ResourceName(r)
+	}
+	return "uses." + t.ResourceName(resource) + "." + name
+}
+
+// known is uses, if a machine like t has these resources, or else nil: a request may be one that is
+// not valid while an alternative is.
+func known(t *nodeset.Table, uses nodeset.Uses) nodeset.Uses {
+	if uses.Check(t.Resources()) != nil {
+		return nil
+	}
+	return uses
 }

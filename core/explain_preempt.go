@@ -7,29 +7,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/place"
-	"github.com/aucsched/aucsched/nodeset"
 )
-
-// stopPreempted sets e.after.
-func (e *Explainer) stopPreempted() error {
-	if e.after = e.s; len(e.plan.Preempted) == 0 {
-		return nil
-	}
-	after := *e.s
-	after.Nodes = new(nodeset.Table)
-	after.Nodes.CopyFrom(e.s.Nodes)
-	if err := e.plan.ReleasePreempted(e.s, after.Nodes); err != nil {
-		return err
-	}
-	after.Running = nil
-	for i := range e.s.Running {
-		if !e.preempted(i) {
-			after.Running = append(after.Running, e.s.Running[i])
-		}
-	}
-	e.after = &after
-	return nil
-}
 
 // preempted reports whether the plan preempts a running job.
 func (e *Explainer) preempted(running int) bool {

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -20,8 +19,7 @@ type search struct {
 	o     ExplainOptions
 	x     *Explanation
 	job   *Job
-	tried map[equalKey]outcome
-	uses  place.Masks // of jobs that were tried
+	tried map[string]outcome
 	err   error
 }
 
@@ -105,18 +103,18 @@ func (q *search) pair(a, b *dimension) {
 	if !ok {
 		return
 	}
-	for !q.over() {
+	both := func(m, n int64) bool { return q.starts(b.with(a.with(q.job, m), n)) }
+	for less := true; less && !q.over(); {
 		switch {
-		case m > 0 && q.starts(b.with(a.with(q.job, m-1), n)):
+		case m > 0 && both(m-1, n):
 			m--
-		case n > 0 && q.starts(b.with(a.with(q.job, m), n-1)):
+		case n > 0 && both(m, n-1):
 			n--
 		default:
-			q.suggest(b.with(a.with(q.job, m), n), !q.over())
-			return
+			less = false
 		}
 	}
-	q.suggest(b.with(a.with(q.job, m), n), false)
+	q.suggest(b.with(a.with(q.job, m), n), !q.over())
 }
 
 // suggest adds a job that starts, unless it is there already.
@@ -135,15 +133,8 @@ func (q *search) suggest(job *Job, smallest bool) {
 		Size: size, Smallest: smallest, Segs: out.segs, Class: out.class, Alternative: out.alternative})
 }
 
-// keyOf tells a changed job from others: all have the nodes of the job that was changed.
-func (q *search) keyOf(job *Job) equalKey {
-	spec, _ := place.SpecOf(&job.Request) // one that is not valid does not start
-	spec.Eligible = nil
-	if spec.Uses != nil {
-		spec.Uses = q.uses.OfUses(spec.Uses)
-	}
-	return equalKey{spec, job.TimeLimit}
-}
+// keyOf tells a changed job from others.
+func (q *search) keyOf(job *Job) string { return fmt.Sprintf("%v %d", job.Request, job.TimeLimit) }
 
 // over reports whether the search has to end.
 func (q *search) over() bool { return q.x.Cut != "" || q.err != nil }
@@ -179,11 +170,11 @@ func (q *search) starts(job *Job) bool {
 
 // possible reports whether a request is valid and has room while nothing else starts.
 func (q *search) possible(job *Job) bool {
-	if job.Validate() != nil {
-		return false
+	now := view{nodes: q.e.s.Nodes}
+	for _, c := range q.e.s.Quotas {
+		now.left = append(now.left, c.Left)
 	}
-	_, ok := q.e.fits(q.e.s.Nodes, q.e.asked(job))
-	return ok
+	return job.Validate() == nil && q.e.fitsAny(&now, q.e.asked(job))
 }
 
 // try decides the window with the job changed.
@@ -207,13 +198,6 @@ func (q *search) try(job *Job) (outcome, error) {
 	q.x.Late = q.x.Late || e.trial.Stats.Late
 	for _, d := range e.trial.Decisions {
 		if d.Job == i && d.Start {
-			asked, ok := job.Way(d.Alternative)
-			if !ok {
-				return outcome{}, fmt.Errorf("job %s: alternative %d of %d", job.ID, d.Alternative, len(job.Alternatives))
-			}
-			if err := CheckAllocation(&asked, d.Segs, s.Nodes.Len()); err != nil {
-				return outcome{}, fmt.Errorf("job %s: %w", job.ID, err)
-			}
 			return outcome{true, slices.Clone(d.Segs), d.Class, d.Alternative}, nil
 		}
 	}

@@ -37,38 +37,33 @@ func sharedBy(t *testing.T, jobs ...*Job) *Snapshot {
 // would do.
 func TestExplainShares(t *testing.T) {
 	for _, x := range []struct {
-		name     string
-		share    int64
-		gpus     int
-		cores    int
-		down     int
-		shortage Shortage
-		place    []nodeset.Segment
-		rivals   []string
-		change   *Change
+		name   string
+		share  int64
+		gpus   int
+		cores  int
+		down   int
+		lack   Lack
+		place  []nodeset.Segment
+		rivals []string
+		change *Change
 	}{
 		{"none has so much free", 70, 0, 1, -1,
-			Shortage{Resource: "gpu_share", Need: 1, CoresPerNode: 1, Eligible: 4, WithGPUs: 4, WithCores: 3,
-				Further: []FurtherStage{{"gpu_share", 70, 0}}, Share: &ShareShortage{nodeset.Mask{0b110}, 2, 1, 60}},
+			Lack{Row: "gpu_share", In: "shares", Needs: 70, Has: 60},
 			[]nodeset.Segment{{First: 2, Last: 2, Cores: 1, Bin: 1}}, []string{"some"}, &Change{"gpu_share", "70", "60"}},
 		{"two have to end", 90, 0, 1, -1,
-			Shortage{Resource: "gpu_share", Need: 1, CoresPerNode: 1, Eligible: 4, WithGPUs: 4, WithCores: 3,
-				Further: []FurtherStage{{"gpu_share", 90, 0}}, Share: &ShareShortage{nodeset.Mask{0b110}, 2, 1, 60}},
+			Lack{Row: "gpu_share", In: "shares", Needs: 90, Has: 60},
 			[]nodeset.Segment{{First: 2, Last: 2, Cores: 1, Bin: 1}}, []string{"more", "some"}, &Change{"gpu_share", "90", "60"}},
 		{"the node that has is down", 40, 0, 1, 2,
-			Shortage{Resource: "gpu_share", Need: 1, CoresPerNode: 1, Eligible: 3, WithGPUs: 3, WithCores: 2,
-				Further: []FurtherStage{{"gpu_share", 40, 0}}, Share: &ShareShortage{nodeset.Mask{0b10}, 1, 1, 30}},
-			[]nodeset.Segment{{First: 1, Last: 1, Cores: 1, Bin: 2}}, []string{"most"}, &Change{"gpu_share", "40", "30"}},
+			Lack{Row: "gpu_share", In: "shares", Needs: 40, Has: 30},
+			[]nodeset.Segment{{First: 1, Last: 1, Cores: 1, Bin: 1}}, []string{"most"}, &Change{"gpu_share", "40", "30"}},
 		{"cores, beside shares", 10, 0, 4, -1,
-			Shortage{Resource: "cores", Need: 4, Have: 2, CoresPerNode: 1, Eligible: 4, WithGPUs: 4, WithCores: 3,
-				Further: []FurtherStage{{"gpu_share", 10, 2}}, Run: 2, Cores: 2, LimitedBy: "gpu_share"},
+			Lack{Row: "cores", In: "cores", Needs: 4, Has: 2},
 			[]nodeset.Segment{{First: 2, Last: 2, Cores: 4, Bin: 1}}, []string{"more", "some"}, &Change{"cores", "4", "2"}},
 		{"a whole one where cores are", 0, 1, 1, -1,
-			Shortage{Resource: "cores_per_node", Need: 1, CoresPerNode: 1, GPUsPerNode: 1, Eligible: 4, WithGPUs: 1},
+			Lack{Row: "cores_per_node", In: "nodes", Needs: 1},
 			[]nodeset.Segment{{First: 2, Last: 2, Cores: 1, GPUs: 1}}, []string{"more", "some"}, &Change{"gpus_per_node", "1", "0"}},
 		{"a whole one", 0, 1, 1, 3,
-			Shortage{Resource: "gpus_per_node", Need: 1, CoresPerNode: 1, GPUsPerNode: 1, Eligible: 3,
-				Share: &ShareShortage{nodeset.Mask{0b110}, 2, 1, 60}},
+			Lack{Row: "gpus_per_node", In: "nodes", Needs: 1},
 			[]nodeset.Segment{{First: 2, Last: 2, Cores: 1, GPUs: 1}}, []string{"more", "some"}, &Change{"gpus_per_node", "1", "0"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -78,7 +73,9 @@ func TestExplainShares(t *testing.T) {
 			}
 			e := explain(t, explainer(t, auctionOf(t, func(*AuctionOptions) {}), s), 0, ExplainOptions{Trials: 200})
 			require.Equal(t, NoFit, e.Why)
-			require.Equal(t, &x.shortage, e.Shortage)
+			require.Len(t, e.Lacks, 1)
+			l := e.Lacks[0]
+			require.Equal(t, x.lack, Lack{Row: l.Row, In: l.In, Needs: l.Needs, Has: l.Has})
 			require.Equal(t, x.place, e.Place)
 			var rivals []string
 			for _, r := range e.Rivals {
@@ -100,8 +97,8 @@ func TestExplainSharesWithoutNodes(t *testing.T) {
 		require.NoError(t, s.Nodes.SetFree(n, nodeset.Capacity{}))
 	}
 	x := explain(t, explainer(t, auctionOf(t, func(*AuctionOptions) {}), s), 0, ExplainOptions{})
-	require.Equal(t, "gpu_share", x.Shortage.Resource)
-	require.Equal(t, &ShareShortage{Nodes: nodeset.Mask{0}}, x.Shortage.Share)
+	require.Len(t, x.Lacks, 1)
+	require.Equal(t, "cores_per_node", x.Lacks[0].Row, "GPUs there are where no core is")
 }
 
 // The GPU that Place names has room for the share once the rivals are gone, and what is said of the
@@ -120,29 +117,21 @@ func TestExplainedSharesAreThere(t *testing.T) {
 			if len(job.Uses) > 0 {
 				share = job.Uses[0].PerNode
 			}
-			if x.Shortage != nil && x.Shortage.Share != nil {
+			for _, l := range x.Lacks {
+				if l.In != "shares" {
+					continue
+				}
 				short++
-				h, shared, whole := x.Shortage.Share, 0, 0
-				require.True(t, share == 0 || h.Most < share)
+				require.Equal(t, share, l.Needs)
+				require.Less(t, l.Has, share)
 				for n := range s.Nodes.Len() {
-					can := s.Nodes.Up(n) && (s.Nodes.Free(n).Cores > 0 || job.Cores == 0) && s.Nodes.TotalOf(0)[n] >= share
-					if share == 0 {
-						can = s.Nodes.Up(n) && int(s.Nodes.Total(n).GPUs) >= job.MinGPUs
-					}
-					require.Equal(t, can, h.Nodes.Has(n))
-					for _, r := range s.Running {
-						if can && int(r.Segs[0].First) == n {
-							whole += int(r.Segs[0].GPUs)
-						}
-					}
+					can := s.Nodes.Up(n) && int(s.Nodes.Free(n).Cores) >= job.Cores && s.Nodes.TotalOf(0)[n] >= share
 					for bin := 1; can && bin <= s.Nodes.Bins(n); bin++ {
 						if free, inUse := s.Nodes.BinFree(n, uint8(bin)); inUse {
-							require.LessOrEqual(t, free, h.Most)
-							shared++
+							require.LessOrEqual(t, free, l.Has)
 						}
 					}
 				}
-				require.Equal(t, [2]int{shared, whole}, [2]int{h.Shared, h.Whole})
 			}
 			if x.Decision.Start || len(x.Place) == 0 {
 				continue

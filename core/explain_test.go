@@ -200,7 +200,7 @@ func TestRivalsAreInTheWay(t *testing.T) {
 			seen[x.Why]++
 			require.Equal(t, x.Why == Never, place.CanEverRun(s.Nodes, &job.Request) != nil)
 			require.Equal(t, x.Why == Never, x.NeverWhy != "")
-			require.Equal(t, x.Why == NoFit, x.Shortage != nil)
+			require.Equal(t, x.Why == NoFit, len(x.Lacks) > 0)
 			if x.Why == Never {
 				continue
 			}
@@ -217,7 +217,7 @@ func TestRivalsAreInTheWay(t *testing.T) {
 			require.True(t, e.roomBut(t, job, x, -1))
 			for k, r := range x.Rivals {
 				require.False(t, e.roomBut(t, job, x, k), "job %d does not need rival %d gone", i, k)
-				require.NotEmpty(t, overlap(x.Place, r.Segs))
+				require.NotEmpty(t, r.Segs)
 				if x.Why == NoFit {
 					require.LessOrEqual(t, r.At, e.roomWithoutWindow(t, job), "the last has to end when there is room first")
 				}
@@ -290,25 +290,31 @@ func drawEither(t *rapid.T) *Snapshot {
 	return drawSnapshot(t)
 }
 
-// Something is short if and only if a job has no place.
-func TestShortage(t *testing.T) {
+// Something is short if and only if a job has no place; then it is less than needed, and of what
+// nodes give, they could give more if they had plenty of it.
+func TestLacks(t *testing.T) {
 	short := map[string]int{}
 	all := 10 // three of further resources, one of shares
 	checkUntil(t, func() bool { return len(short) == all }, func(t *rapid.T) {
 		s := drawEither(t)
+		e := &Explainer{s: s}
+		e.normal.reset(s)
+		e.answers.Reset(s.Nodes)
 		for _, job := range s.Pending {
 			_, ok := requests.Place(s.Nodes, &job.Request, job.MinGPUs)
-			h := shortageOf(s.Nodes, &job.Request)
-			require.Equal(t, ok, h == nil, "%+v: %+v", job.Request, h)
-			if h != nil {
-				short[h.Resource]++
-				if h.LimitedBy != "" {
+			e.normal.read(job)
+			if e.normal.never(&e.answers, job) != "" {
+				continue
+			}
+			lacks := e.lacks(&view{nodes: s.Nodes}, e.normal.specs[0])
+			require.Equal(t, ok, len(lacks) == 0, "%+v: %+v", job.Request, lacks)
+			for _, l := range lacks {
+				short[l.Row]++
+				if l.In == "cores" && l.Row != "cores" {
 					short["cores, for want of another"]++
-					poor := job.Request
-					poor.Uses = nil
-					require.Nil(t, shortageOf(s.Nodes, &poor))
 				}
-				require.Less(t, h.Have, h.Need)
+				require.Less(t, l.Has, l.Needs, "%+v", l)
+				require.True(t, l.In != "nodes" || int64(l.Among) >= l.Needs, "%+v", l)
 			}
 		}
 	})
@@ -334,7 +340,11 @@ func TestExpectedStart(t *testing.T) {
 				require.False(t, x.Foreseen)
 				continue
 			}
-			require.Equal(t, l.earliest(t, job), x.Expected)
+			want := l.earliest(t, job)
+			if _, now := requests.Place(l.at(t, s.Now), &job.Request, job.MinGPUs); now {
+				want = s.Now
+			}
+			require.Equal(t, want, x.Expected)
 			if x.Foreseen {
 				known++
 			}

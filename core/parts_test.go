@@ -143,7 +143,7 @@ func TestPartsHoldTogether(t *testing.T) {
 				if slices.ContainsFunc(p.Preempted, func(x Preemption) bool { return slices.Contains(x.For, d.Job) }) {
 					preempts++
 				}
-				if nodeset.Nodes(byNode(d.Segs)) < nodeset.Nodes(d.Segs) {
+				if maskUnder(d.Segs, s.Nodes.Len()).Count() < nodeset.Nodes(d.Segs) {
 					shared++
 				}
 			} else if d.Why != Never {
@@ -385,10 +385,10 @@ func TestExplainNamesThePart(t *testing.T) {
 	}
 	x := explain()
 	require.Equal(t, NoFit, x.Why)
-	require.Equal(t, 1, x.Part)
-	require.Equal(t, []int{0}, x.Beside, "alone it has a place, with the leader's node")
-	require.Equal(t, "cores_per_node", x.Shortage.Resource)
-	require.EqualValues(t, 2, x.Shortage.Have)
+	require.Len(t, x.Lacks, 1)
+	require.Equal(t, []int{1, 0}, x.Lacks[0].Parts, "alone it has a place, with the leader's node")
+	require.Equal(t, "cores_per_node", x.Lacks[0].Row)
+	require.EqualValues(t, 2, x.Lacks[0].Has)
 	require.Len(t, x.Rivals, 1)
 	require.Equal(t, Holds, x.Rivals[0].Role)
 	require.True(t, x.Foreseen)
@@ -399,8 +399,7 @@ func TestExplainNamesThePart(t *testing.T) {
 	s.Pending[0].Components[0].MinNodes = 3
 	s.Pending[0].Components[0].Eligible = maskOf(4, 1, 2, 3)
 	x = explain()
-	require.Equal(t, 1, x.Part)
-	require.Nil(t, x.Beside, "it finds none even alone")
+	require.Equal(t, []int{1}, x.Lacks[0].Parts, "it finds none even alone")
 }
 
 // Faults of components are named by the field.

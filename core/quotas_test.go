@@ -608,7 +608,7 @@ func TestQuotasAreExplained(t *testing.T) {
 
 	x := about(0)
 	require.Equal(t, OverQuota, x.Why)
-	require.Equal(t, &QuotaShortage{"cores of x", 7, 4}, x.Quota)
+	require.Contains(t, x.Lacks, Lack{Row: "cores of x", In: "quota", Needs: 7, Has: 4})
 	require.Equal(t, []string{"first"}, rivals(x))
 	require.True(t, x.Kept)
 	require.Equal(t, int64(100), x.Expected)
@@ -617,12 +617,12 @@ func TestQuotasAreExplained(t *testing.T) {
 
 	x = about(2)
 	require.Equal(t, OverQuota, x.Why)
-	require.Equal(t, &QuotaShortage{"cores of x", 2, 1}, x.Quota)
+	require.Equal(t, []Lack{{Row: "cores of x", In: "quota", Needs: 2, Has: 1}}, x.Lacks)
 	require.Equal(t, []string{"starts"}, rivals(x))
 
 	x = about(3)
-	require.Equal(t, OverQuota, x.Why)
-	require.Equal(t, &QuotaShortage{"cores of x", 80, 4}, x.Quota)
+	require.Equal(t, Never, x.Why)
+	require.Contains(t, x.NeverWhy, "can never run: counts 80 against cores of x, of which there are ")
 	require.Empty(t, rivals(x))
 	require.False(t, x.Foreseen)
 }

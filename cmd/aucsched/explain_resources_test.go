@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -39,9 +40,8 @@ func TestExplanationOfResources(t *testing.T) {
 	require.Zero(t, code, errs)
 	var d window.Decision
 	require.NoError(t, json.Unmarshal([]byte(out), &d))
-	require.Equal(t, &window.Shortage{Resource: "cores", Need: 64, Have: 56, CoresPerNode: 1, Eligible: 9, WithGPUs: 9, WithCores: 9,
-		Further: []window.FurtherStage{{Resource: "memory", Amount: 2, Nodes: 9}}, Run: 9, Cores: 56, LimitedBy: "memory"},
-		d.Explanation.Shortage)
+	require.Equal(t, []core.Lack{{Row: "memory", In: "cores", Needs: 64, Has: 56, Among: 9,
+		Each: map[string]int64{"cores": 1, "memory": 2}}}, d.Explanation.Lacks)
 	end := int64(900)
 	require.Equal(t, []window.Rival{{Job: "12", Role: "running", Nodes: "n[3-5]", Cores: 3,
 		Resources: map[string]int64{"memory": 168}, At: &end}}, d.Explanation.BlockedBy)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -46,8 +47,9 @@ func TestExplanationOfShares(t *testing.T) {
 		return d
 	}
 	d := explained("", "explain", shares, "half")
-	require.Equal(t, &window.ShareShortage{Nodes: "n[3-5]", Shared: 3, Whole: 3, Most: 40}, d.Explanation.Shortage.Share)
-	require.Equal(t, "gpu_share", d.Explanation.Shortage.Resource)
+	require.Len(t, d.Explanation.Lacks, 1)
+	l := d.Explanation.Lacks[0]
+	require.Equal(t, core.Lack{Row: "gpu_share", In: "shares", Needs: 50, Has: 40}, core.Lack{Row: l.Row, In: l.In, Needs: l.Needs, Has: l.Has})
 	end := int64(600)
 	require.Equal(t, []window.Rival{{Job: "13", Role: "running", Nodes: "n4", Cores: 2,
 		Resources: map[string]int64{"gpu_share": 30}, SharedGPU: 1, At: &end}}, d.Explanation.BlockedBy)
@@ -56,9 +58,9 @@ func TestExplanationOfShares(t *testing.T) {
 
 	d = explained(`{"nodes":[{"name":"a","cores":4,"gpus":2,"gpu_shares":10,"free_gpus":0,"free_gpu_shares":{"3":4}},
 		{"name":"b","cores":4}],"jobs":[{"id":"J","priority":1,"cores":1,"gpu_share":5}]}`, "explain", "-", "J")
-	require.Equal(t, &window.ShareShortage{Nodes: "a", Shared: 1, Whole: 1, Most: 4}, d.Explanation.Shortage.Share)
+	require.EqualValues(t, 4, d.Explanation.Lacks[0].Has)
 	require.Empty(t, d.Explanation.Place)
 	d = explained(`{"nodes":[{"name":"a","cores":4,"gpus":2,"gpu_shares":10,"free_cores":0},
 		{"name":"b","cores":4}],"jobs":[{"id":"J","priority":1,"cores":1,"gpu_share":5}]}`, "explain", "-", "J")
-	require.Equal(t, &window.ShareShortage{}, d.Explanation.Shortage.Share)
+	require.Equal(t, "cores_per_node", d.Explanation.Lacks[0].Row)
 }

@@ -6,17 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-
-	"github.com/aucsched/aucsched/nodeset"
 )
-
-// CanEverRunAs is CanEverRun for a valid Spec, which may demand something of a topology.
-func CanEverRunAs(t *nodeset.Table, s *Spec) error {
-	if s.Parts != nil {
-		return partsCanRun(t, s)
-	}
-	return NewMachine(t).canEverRun(s)
-}
 
 // fitsBelow reports in words that no switches have the nodes and cores below them that s demands
 // there; nil: some may. It does not look at neighbours.

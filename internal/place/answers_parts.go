@@ -2,12 +2,7 @@
 
 package place
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/aucsched/aucsched/nodeset"
-)
+import "fmt"
 
 // apart is why a job of several parts can never run if each of them could.
 const apart = "can never run: no place is found for all of its components at once, though nothing runs"
@@ -30,14 +25,4 @@ func (c *Cache) neverParts(s *Spec) string {
 		return apart
 	}
 	return ""
-}
-
-// partsCanRun is CanEverRunAs for a job of several parts.
-func partsCanRun(t *nodeset.Table, s *Spec) error {
-	var c Cache
-	c.Reset(t)
-	if why := c.neverParts(s); why != "" {
-		return errors.New(why)
-	}
-	return nil
 }

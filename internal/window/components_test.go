@@ -94,8 +94,9 @@ func TestExampleOfComponents(t *testing.T) {
 	require.NoError(t, err)
 	j, err := NewExplanation(w, x)
 	require.NoError(t, err)
-	require.Equal(t, "all_within", j.Shortage.Resource)
-	require.Nil(t, j.Part)
+	require.Len(t, j.Lacks, 1)
+	require.Equal(t, "all_within", j.Lacks[0].Row)
+	require.Nil(t, j.Lacks[0].Parts)
 	w.Snapshot.Pending[0].Components[0].MinNodes, w.Snapshot.Pending[0].Components[0].MaxNodes = 7, 7
 	w.Snapshot.Pending[0].AllWithin = 0
 	e, err = core.NewExplainer(context.Background(), a, &w.Snapshot, core.Limits{})
@@ -106,5 +107,5 @@ func TestExampleOfComponents(t *testing.T) {
 	require.NoError(t, err)
 	out, err := json.Marshal(j)
 	require.NoError(t, err)
-	require.Contains(t, string(out), `"part":1`)
+	require.Contains(t, string(out), `"parts":[1`)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/format"
 	"github.com/aucsched/aucsched/internal/hostlist"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -18,17 +19,11 @@ import (
 type Explanation struct {
 	// Why is never, no_fit, lost, reserved, unmodelled, timed_out, over_quota, or other if only
 	// Decision.Reason tells.
-	Why      string    `json:"why,omitempty"`
-	Worth    float64   `json:"worth"`
-	Never    string    `json:"never,omitempty"`
-	Shortage *Shortage `json:"shortage,omitempty"`
-	// Part is which part of a job with components the Shortage is of: 0 is its own request, k the
-	// k-th component, counted from 1. Beside are the parts that have places before it; absent: it
-	// finds none alone. Both are absent for others, and if the Shortage is of all_within.
-	Part   *int  `json:"part,omitempty"`
-	Beside []int `json:"beside,omitempty"`
-	// Quota is what the job lacks of a quota, if Why is over_quota.
-	Quota *QuotaShortage `json:"quota,omitempty"`
+	Why   string  `json:"why,omitempty"`
+	Worth float64 `json:"worth"`
+	Never string  `json:"never,omitempty"`
+	// Lacks is what the job has too little of, if Why is no_fit or over_quota.
+	Lacks []core.Lack `json:"lacks,omitempty"`
 	// Place are the nodes on which the job would be if all of BlockedBy were gone.
 	// SharedGPU is the number of the GPU there on which it would have its share.
 	Place     string  `json:"place,omitempty"`
@@ -46,47 +41,6 @@ type Explanation struct {
 	Trials      int          `json:"trials,omitempty"`
 	Cut         string       `json:"cut,omitempty"`
 	Late        bool         `json:"late,omitempty"`
-}
-
-// Shortage is core.Shortage.
-type Shortage struct {
-	Resource     string `json:"resource"`
-	Need         int64  `json:"need"`
-	Have         int64  `json:"have"`
-	CoresPerNode int    `json:"cores_per_node"`
-	GPUsPerNode  int    `json:"gpus_per_node"`
-	Eligible     int    `json:"nodes_eligible"`
-	WithGPUs     int    `json:"nodes_with_gpus"`
-	WithCores    int    `json:"nodes_with_cores"`
-	// Further are the stages of further resources, in the order of their names.
-	Further   []FurtherStage `json:"further,omitempty"`
-	Run       int            `json:"longest_run"`
-	Cores     int64          `json:"cores"`
-	LimitedBy string         `json:"limited_by,omitempty"`
-	// Share is there if a share of a GPU is short.
-	Share *ShareShortage `json:"share,omitempty"`
-}
-
-// ShareShortage is core.ShareShortage.
-type ShareShortage struct {
-	Nodes  string `json:"nodes"`
-	Shared int    `json:"gpus_shared"`
-	Whole  int    `json:"gpus_held_whole"`
-	Most   int64  `json:"most_free"`
-}
-
-// FurtherStage is core.FurtherStage.
-type FurtherStage struct {
-	Resource string `json:"resource"`
-	Amount   int64  `json:"amount"`
-	Nodes    int    `json:"nodes"`
-}
-
-// QuotaShortage is core.QuotaShortage.
-type QuotaShortage struct {
-	Name string `json:"name"`
-	Need int64  `json:"need"`
-	Left int64  `json:"left"`
 }
 
 // Rival is another job; Role is running, starting, reserved or waiting. Nodes are
@@ -112,43 +66,20 @@ type Rival struct {
 
 // Suggestion is a change with which the job would have started now, and where.
 type Suggestion struct {
-	Changes  []Change `json:"changes"`
-	Size     float64  `json:"size"`
-	Smallest bool     `json:"smallest"`
-	Nodes    string   `json:"nodes"`
-	BidClass string   `json:"bid_class"`
+	Changes  []core.Change `json:"changes"`
+	Size     float64       `json:"size"`
+	Smallest bool          `json:"smallest"`
+	Nodes    string        `json:"nodes"`
+	BidClass string        `json:"bid_class"`
 	// SharedGPU is as in Decision.
 	SharedGPU int `json:"shared_gpu,omitempty"`
 	// Alternative is as in Decision.
 	Alternative int `json:"alternative,omitempty"`
 }
 
-// Change is a field of a job in a window, as it is and as it should be.
-type Change struct {
-	Field string `json:"field"`
-	From  string `json:"from"`
-	To    string `json:"to"`
-}
-
 // NewExplanation puts an explanation into names.
 func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
-	e := &Explanation{Worth: x.Worth, Never: x.NeverWhy, RoomKept: x.Kept, Trials: x.Trials, Cut: x.Cut, Late: x.Late}
-	if s := x.Shortage; s != nil {
-		e.Shortage = &Shortage{s.Resource, s.Need, s.Have, s.CoresPerNode, s.GPUsPerNode,
-			s.Eligible, s.WithGPUs, s.WithCores, nil, s.Run, s.Cores, s.LimitedBy, nil}
-		for _, f := range s.Further {
-			e.Shortage.Further = append(e.Shortage.Further, FurtherStage(f))
-		}
-		if err := e.Shortage.lacksShare(w, s.Share); err != nil {
-			return nil, err
-		}
-	}
-	if x.Shortage != nil && x.OfPart {
-		e.Part, e.Beside = &x.Part, x.Beside
-	}
-	if q := x.Quota; q != nil {
-		e.Quota = &QuotaShortage{q.Name, q.Need, q.Left}
-	}
+	e := &Explanation{Worth: x.Worth, Never: x.NeverWhy, Lacks: x.Lacks, RoomKept: x.Kept, Trials: x.Trials, Cut: x.Cut, Late: x.Late}
 	if x.Foreseen {
 		e.RoomIn = w.fromNow(x.Expected)
 	}
@@ -167,10 +98,7 @@ func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
 	}
 	e.SharedGPU = sharedGPUOf(x.Place)
 	for _, c := range x.Suggestions {
-		s := Suggestion{Size: c.Size, Smallest: c.Smallest, BidClass: c.Class.String(), Alternative: c.Alternative}
-		for _, f := range c.Changes {
-			s.Changes = append(s.Changes, Change(f))
-		}
+		s := Suggestion{Changes: c.Changes, Size: c.Size, Smallest: c.Smallest, BidClass: c.Class.String(), Alternative: c.Alternative}
 		if s.Nodes, err = w.nodes(c.Segs); err != nil {
 			return nil, err
 		}
@@ -178,22 +106,6 @@ func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
 		e.Suggestions = append(e.Suggestions, s)
 	}
 	return e, nil
-}
-
-// lacksShare puts what is said of a share of a GPU into names, if anything is.
-func (s *Shortage) lacksShare(w *Window, x *core.ShareShortage) error {
-	if x == nil {
-		return nil
-	}
-	var names []string
-	for n, name := range w.Names {
-		if x.Nodes.Has(n) {
-			names = append(names, name)
-		}
-	}
-	list, err := hostlist.Compress(names)
-	s.Share = &ShareShortage{list, x.Shared, x.Whole, x.Most}
-	return err
 }
 
 func (w *Window) rivals(from []core.Rival) ([]Rival, error) {
@@ -228,10 +140,7 @@ func (w *Window) amounts(uses nodeset.Uses, segs []nodeset.Segment) format.Amoun
 	}
 	amounts := make(format.Amounts)
 	for _, u := range uses {
-		sum := int64(0)
-		for _, s := range segs {
-			sum += u.Of(s.Cores, s.GPUs) * int64(s.Last-s.First+1)
-		}
+		sum := place.Count(&u, place.SizeOf(segs))
 		if sum > 0 {
 			amounts[w.Snapshot.Nodes.ResourceName(u.Row)] = sum
 		}
@@ -244,30 +153,18 @@ func (w *Window) fromNow(second int64) *int64 {
 	return &wait
 }
 
-// inMachineOrder are the names of nodes that parts of a job have, each once.
-func inMachineOrder(names []string, segs []nodeset.Segment) (on []string) {
-	mask := nodeset.NewMask(len(names))
+// nodes is the hostlist of an allocation's nodes, each once, in machine order.
+func (w *Window) nodes(segs []nodeset.Segment) (string, error) {
+	mask, names := nodeset.NewMask(len(w.Names)), []string(nil)
 	for _, s := range segs {
 		for n := s.First; n <= s.Last; n++ {
 			mask.Set(int(n))
 		}
 	}
-	for n, name := range names {
+	for n, name := range w.Names {
 		if mask.Has(n) {
-			on = append(on, name)
+			names = append(names, name)
 		}
-	}
-	return on
-}
-
-// nodes is the hostlist of an allocation's nodes.
-func (w *Window) nodes(segs []nodeset.Segment) (string, error) {
-	var names []string
-	for _, s := range segs {
-		names = append(names, w.Names[s.First:s.Last+1]...)
-	}
-	if len(segs) > 0 && segs[len(segs)-1].Part > 0 { // parts may share nodes
-		names = inMachineOrder(w.Names, segs)
 	}
 	list, err := hostlist.Compress(names)
 	if err != nil {

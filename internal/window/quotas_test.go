@@ -81,9 +81,9 @@ func TestExplainQuotas(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	require.Equal(t, `{"why":"over_quota","worth":8,"quota":{"name":"cores of x","need":3,"left":1},"place":"n1",`+
+	require.Equal(t, `{"why":"over_quota","worth":8,"lacks":[{"row":"cores of x","in":"quota","needs":3,"has":1}],"place":"n1",`+
 		`"blocked_by":[{"job":"J","role":"starting","nodes":"n1","cores":4,"worth":9,"at_s":3153600000}],`+
 		`"room_in_s":50,"room_kept":true}`, say(1))
-	require.Equal(t, `{"why":"over_quota","worth":7,"quota":{"name":"cores of x","need":6,"left":5},`+
-		`"blocked_by":[{"job":"R","role":"running","nodes":"n1","cores":3,"at_s":50}]}`, say(2), "K has its part from 50 on, without a limit")
+	require.Equal(t, `{"why":"over_quota","worth":7,"lacks":[{"row":"cores of x","in":"quota","needs":6,"has":5}],`+
+		`"place":"n1","blocked_by":[{"job":"R","role":"running","nodes":"n1","cores":3,"at_s":50}]}`, say(2), "K has its part from 50 on, without a limit")
 }

@@ -295,9 +295,8 @@ func TestExplanation(t *testing.T) {
 	x, err := core.NewExplainer(context.Background(), a, &w.Snapshot, core.Limits{})
 	require.NoError(t, err)
 	for job, want := range []string{
-		`{"why":"no_fit","worth":9,"shortage":{"resource":"cores_per_node","need":3,"have":2,` +
-			`"cores_per_node":2,"gpus_per_node":1,"nodes_eligible":4,"nodes_with_gpus":4,` +
-			`"nodes_with_cores":2,"longest_run":1,"cores":0},` +
+		`{"why":"no_fit","worth":9,"lacks":[{"row":"cores_per_node","in":"nodes","needs":3,"has":2,` +
+			`"each":{"cores":2,"gpus":1},"among":4}],` +
 			`"place":"n[1-3]","blocked_by":[{"job":"R","role":"running","nodes":"n[2-3]",` +
 			`"cores":16,"gpus":2,"at_s":50}],"room_in_s":50,"room_kept":true,` +
 			`"suggestions":[{"changes":[{"field":"nodes","from":"3","to":"2"}],` +

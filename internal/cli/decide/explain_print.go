@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/format"
 	"github.com/aucsched/aucsched/internal/window"
@@ -30,11 +31,8 @@ func printExplanation(out io.Writer, d *window.Decision) error {
 	if d.Reason != "" && x.Why != "never" {
 		fmt.Fprintf(t, "  the policy says: %s\n", d.Reason)
 	}
-	if s := x.Shortage; s != nil {
-		fmt.Fprintf(t, "  %s%s\n", ofPart(x), shortage(s))
-	}
-	if q := x.Quota; q != nil {
-		fmt.Fprintf(t, "  counts %d against it at least, %d are left\n", q.Need, q.Left)
+	for i := range x.Lacks {
+		fmt.Fprintf(t, "  %s%s\n", ofPart(x.Lacks[i].Parts), lack(&x.Lacks[i]))
 	}
 	if len(x.BlockedBy) > 0 {
 		fmt.Fprintln(t, "  "+inTheWay(x))
@@ -46,6 +44,8 @@ func printExplanation(out io.Writer, d *window.Decision) error {
 	case x.RoomIn == nil:
 	case x.RoomKept:
 		fmt.Fprintf(t, "  is expected to start in %d s: the policy has reserved that\n", *x.RoomIn)
+	case *x.RoomIn == 0:
+		fmt.Fprintln(t, "  has room now")
 	default:
 		fmt.Fprintf(t, "  has room in %d s, if nothing else starts before\n", *x.RoomIn)
 	}
@@ -106,19 +106,17 @@ func placeOf(x *window.Place) string {
 	return fmt.Sprintf("%s: %s%s", x.Nodes, plural(int64(cores), "core"), gpus)
 }
 
-// ofPart says which part of a job with components it is that lacks something; "" of other jobs.
-func ofPart(x *window.Explanation) string {
-	if x.Part == nil {
-		return ""
+// ofPart says which part of a job with components it is that lacks something, and which have their
+// places before it; "" of other jobs.
+func ofPart(parts []int) string {
+	text := ""
+	for i, k := range parts {
+		text += [...]string{"", ", beside ", ", "}[min(i, 2)] + partName(k)
 	}
-	text := partName(*x.Part)
-	for i, k := range x.Beside {
-		if text += ", "; i == 0 {
-			text += "beside "
-		}
-		text += partName(k)
+	if text != "" {
+		text += ": "
 	}
-	return text + ": "
+	return text
 }
 
 // partName is how users know a part of a job.
@@ -144,96 +142,65 @@ func waitsFor(d *window.Decision) string {
 	case "reserved":
 		return "it would run into reservations"
 	case "over_quota":
-		return cli.Plain(x.Quota.Name)
+		return "a quota has too little left"
 	}
 	return "there may be room, but the policy did not use it"
 }
 
-// shortage says what is short in a sentence.
-func shortage(s *window.Shortage) string {
+// lack says what is short in a sentence.
+func lack(l *core.Lack) string {
 	var each []string // there may be nothing, of a job that takes no core
-	if s.CoresPerNode > 0 {
-		each = append(each, plural(int64(s.CoresPerNode), "free core"))
-	}
-	if s.GPUsPerNode > 0 {
-		each = append(each, plural(int64(s.GPUsPerNode), "free GPU"))
-	}
-	for _, f := range s.Further {
-		if f.Resource == format.GPUShare {
-			each = append(each, shareOf(f.Amount, 0))
-		} else {
-			each = append(each, fmt.Sprintf("%d %s", f.Amount, f.Resource))
+	for _, row := range slices.Sorted(maps.Keys(l.Each)) {
+		switch amount := l.Each[row]; row {
+		case "cores":
+			each = append(each, plural(amount, "free core"))
+		case "gpus":
+			each = append(each, plural(amount, "free GPU"))
+		case format.GPUShare:
+			each = append(each, shareOf(amount, 0))
+		default:
+			each = append(each, fmt.Sprintf("%d %s", amount, row))
 		}
 	}
-	node := strings.Join(each, " and ")
-	need := plural(s.Need, "node")
-	if s.Share != nil && s.Resource == format.GPUShare {
-		return fmt.Sprintf("needs %s with %s\n  %s", need, node, lacksShare(s.Share))
-	}
-	switch s.Resource {
-	case "nodes":
-		return fmt.Sprintf("needs %s, %d are up and may be used", need, s.Have)
-	case "gpus_per_node":
-		return fmt.Sprintf("needs %s with %s, %d of %d have the GPUs", need, node, s.Have, s.Eligible) + sharedBeside(s.Share)
-	case "cores_per_node":
-		return fmt.Sprintf("needs %s with %s, %d of %d have that", need, node, s.Have, s.Eligible)
-	case "contiguous":
-		return fmt.Sprintf("needs %s in a row with %s, the longest run has %d", need, node, s.Have)
-	case "cores":
-		nodes, why := s.WithCores, "are free"
-		for _, f := range s.Further {
-			nodes = f.Nodes
-		}
-		if s.LimitedBy != "" {
-			why = "have " + s.LimitedBy
+	node, need := strings.Join(each, " and "), plural(l.Needs, "node")
+	switch {
+	case l.In == "quota":
+		return fmt.Sprintf("counts %d against %s at least, %d are left", l.Needs, cli.Plain(l.Row), l.Has)
+	case l.In == "shares":
+		return fmt.Sprintf("needs %s, at most %d of one are free where it could be", shareOf(l.Needs, 0), l.Has)
+	case l.In == "cores":
+		why := "are free"
+		if l.Row != "cores" {
+			why = "have " + l.Row
 		}
 		return fmt.Sprintf("needs %s, at most %d %s where it could be (%s with %s)",
-			plural(s.Need, "core"), s.Have, why, plural(int64(nodes), "node"), node)
+			plural(l.Needs, "core"), l.Has, why, plural(int64(l.Among), "node"), node)
 	}
-	if s.Resource == "all_within" {
-		return fmt.Sprintf("all parts would have places, on %s, but at most %d of these are below one switch", need, s.Have)
+	of := fmt.Sprintf("needs %s with %s, %d of %d have ", need, node, l.Has, l.Among)
+	switch l.Row {
+	case "nodes":
+		return fmt.Sprintf("needs %s, %d are up and may be used", need, l.Has)
+	case "gpus_per_node":
+		return of + "the GPUs"
+	case "cores_per_node":
+		return of + "that"
+	case "contiguous":
+		return fmt.Sprintf("needs %s in a row with %s, the longest run has %d", need, node, l.Has)
+	case "apart":
+		return fmt.Sprintf("needs %s with %s apart from other parts, %d have that", need, node, l.Has)
+	case "all_within":
+		return fmt.Sprintf("all parts would have places, on %s, but at most %d of these are below one switch", need, l.Has)
+	case "switches":
+		return fmt.Sprintf("needs %s with %s below such switches as it demands, at most %d are", need, node, l.Has)
 	}
-	if s.Resource == "switches" {
-		return fmt.Sprintf("needs %s with %s below such switches as it demands, at most %d are", need, node, s.Have)
-	}
-	return fmt.Sprintf("needs %s with %s, %d of %d have the %s", need, node, s.Have, s.Eligible, s.Resource)
-}
-
-// lacksShare says why no GPU has a share free.
-func lacksShare(s *window.ShareShortage) string {
-	if s.Nodes == "" {
-		return "no node with the rest free has GPUs of so many shares"
-	}
-	return fmt.Sprintf("no GPU of %s has that free: %s", s.Nodes, gpuUses(s, fmt.Sprintf(" with %d free at most", s.Most)))
-}
-
-// sharedBeside says of whole GPUs that are short what they are used for, if jobs share some.
-func sharedBeside(s *window.ShareShortage) string {
-	if s == nil || s.Shared == 0 {
-		return ""
-	}
-	return fmt.Sprintf("; on %s: %s", s.Nodes, gpuUses(s, ""))
-}
-
-// gpuUses says what GPUs are used for; most is added to those in shared use.
-func gpuUses(s *window.ShareShortage, most string) string {
-	var uses []string
-	if s.Shared > 0 {
-		uses = append(uses, plural(int64(s.Shared), "GPU")+" in shared use"+most)
-	}
-	if s.Whole > 0 {
-		uses = append(uses, plural(int64(s.Whole), "GPU")+" given whole")
-	}
-	return strings.Join(uses, ", ")
+	return of + "the " + l.Row
 }
 
 // inTheWay says what all of the rivals are to the job.
 func inTheWay(x *window.Explanation) string {
 	switch {
-	case x.Why == "no_fit":
+	case x.BlockedBy[0].Role == "running":
 		return "it has room on " + onGPU(x.Place, x.SharedGPU) + " when all of these have ended"
-	case x.Why == "over_quota":
-		return "these count against it"
 	case x.Place == "":
 		return "these reservations begin before its time limit runs out"
 	}

@@ -29,7 +29,11 @@ var known = []violation{
 	{"4c", "", "nothing claims what a stop frees"},
 	{"4d", "", "jobs of several parts, jobs with places kept, machines with shared GPUs"},
 	{"6", "", "nodes with GPUs last, fewest nodes, lightest nodes, broken rows"},
-	{"7a", "", "room now, quotas beside nodes, quotas that are never enough"},
+	{"7a", "gang", "parts are placed one after the other, and what is free may lead that astray"},
+	{"7a", "gpus-range", "a preset has a job ask for the number of GPUs that costs others least, and wait for it"},
+	{"7a", "mixed", "a preset has a job ask for the number of GPUs that costs others least, and wait for it"},
+	{"7a", "below", "that there are never nodes enough below such switches is not always found"},
+	{"7a", "alternatives", "what one way lacks is said, and another one may lack a quota"},
 	{"7b", "", "of jobs that others leave nothing it is said that nothing suits them"},
 
 	{"cluster 2", "packed", "compact, as in windows"},
@@ -50,8 +54,6 @@ var known = []violation{
 	{"window", "the fewest nodes of a range", "the first nodes are taken"},
 	{"window", "what is idle is taken before anybody is stopped", "preemption is part of the model"},
 	{"window", "a preset leaves the right to stop somebody", "jobs with a place kept stop nobody"},
-	{"window", "the quota is what is lacking", "the least that a job counts is looked at, on the fewest nodes"},
 	{"window", "the row that is broken already", "the first leaf is taken"},
 	{"window", "the light nodes and one more", "light nodes alone, or all in their order"},
-	{"window", "room now, for a job that was not looked at", "only moments at which something ends are looked at"},
 }

@@ -131,13 +131,13 @@ func (w *World) lacks(o *Outcome, x *Wait, found *core.Explanation) string {
 		return ""
 	}
 	c := w.clone()
-	c.Jobs = []Job{w.Jobs[x.Job]}
+	c.Jobs = []Job{c.Jobs[x.Job]}
 	c.Jobs[0].Ways = slices.Clone(c.Jobs[0].Ways[:1]) // reasons are the first way's
 	c.Jobs[0].Preempts = 0
 	if c.fitsAlone(0, asItIs) || !c.fitsAlone(0, idle) {
 		return ""
 	}
-	for range 6 {
+	for range c.Jobs[0].Ways[0].Parts { // of which the first is told that lacks something
 		e, err := c.explainer()
 		if err != nil {
 			return err.Error()
@@ -146,53 +146,39 @@ func (w *World) lacks(o *Outcome, x *Wait, found *core.Explanation) string {
 		if err != nil {
 			return err.Error()
 		}
-		if again.Why == 0 {
-			return "" // it starts
-		}
-		name, give := c.lack(again)
-		if give == nil {
-			return fmt.Sprintf("alone it waits (%s), and nothing is said to be short: %q", again.Why, name)
+		if again.Decision.Start {
+			return ""
 		}
 		before := c.String()
-		if give(c); c.String() == before {
-			return fmt.Sprintf("more of %s is no help", name)
+		for i := range again.Lacks {
+			c.give(&again.Lacks[i])
+		}
+		switch {
+		case c.fitsAlone(0, asItIs):
+			return ""
+		case c.String() == before:
+			return fmt.Sprintf("alone it waits (%s), and all that it is said to lack is %+v", again.Why, again.Lacks)
 		}
 	}
-	return "it lacks more and more"
+	return "given all that it is said to lack it has no room"
 }
 
-// lack is what an explanation says that is short, and gives plenty of it.
-func (w *World) lack(x *core.Explanation) (name string, give func(*World)) {
+// give has plenty of a row that the only job lacks, or leaves out a demand.
+func (w *World) give(l *core.Lack) {
 	part := 0
-	if x.OfPart {
-		part = x.Part
+	if len(l.Parts) > 0 {
+		part = l.Parts[0]
 	}
-	switch {
-	case x.Why == core.OverQuota && x.Quota != nil:
-		return x.Quota.Name, func(c *World) {
-			c.Quotas = slices.Clone(c.Quotas)
-			for q := range c.Quotas {
-				if fmt.Sprint("quota", q) == x.Quota.Name {
-					c.Quotas[q] += 1000
-				}
-			}
-		}
-	case x.Shortage == nil:
-		return "", nil
-	}
-	name = x.Shortage.Resource
-	if x.Shortage.LimitedBy != "" {
-		name = x.Shortage.LimitedBy
-	}
-	return name, func(c *World) { c.give(name, part) }
-}
-
-// give has plenty of a resource on all nodes, or leaves out a demand of the only job.
-func (w *World) give(name string, part int) {
 	p := &w.Jobs[0].Ways[0].Parts[part]
+	w.Quotas = slices.Clone(w.Quotas)
+	for q := range w.Quotas {
+		if fmt.Sprint("quota", q) == l.Row {
+			w.Quotas[q] += 1000
+		}
+	}
 	for n := range w.Nodes {
 		node := &w.Nodes[n]
-		switch name {
+		switch l.Row {
 		case "nodes":
 			node.Up = true
 		case "cores_per_node", "cores":
@@ -202,16 +188,20 @@ func (w *World) give(name string, part int) {
 		}
 		node.More = slices.Clone(node.More)
 		for r := range w.More {
-			if w.More[r] == name {
+			if w.More[r] == l.Row {
 				node.More[r] += 1000
 			}
 		}
 	}
-	switch name {
+	switch l.Row {
 	case "contiguous":
 		p.Contiguous = false
 	case "switches":
 		p.Switches, p.Within, p.Segment = 0, 0, 0
+	case "apart":
+		for k := range w.Jobs[0].Ways[0].Parts {
+			w.Jobs[0].Ways[0].Parts[k].Apart = false
+		}
 	case "all_within":
 		w.Jobs[0].Ways[0].AllWithin = 0
 	}

@@ -59,9 +59,18 @@ func (w *World) remove(n int) {
 	}
 	w.Levels = slices.Clone(w.Levels)
 	for l := range w.Levels {
-		w.Levels[l] = slices.Delete(slices.Clone(w.Levels[l]), n, n+1)
+		w.Levels[l] = numbered(slices.Delete(slices.Clone(w.Levels[l]), n, n+1))
 	}
 	w.Nodes = slices.Delete(w.Nodes, n, n+1)
+}
+
+// numbered has switches numbered without gaps.
+func numbered(of []int) []int {
+	all := slices.Compact(slices.Sorted(slices.Values(of)))
+	for n := range of {
+		of[n] = slices.Index(all, of[n])
+	}
+	return of
 }
 
 // changes are what may be left out.

@@ -178,8 +178,8 @@ func (c *decided) compare(want *wanted) string {
 	for id, quota := range want.Quota {
 		x := c.explain(id)
 		said := x.NeverWhy
-		if x.Quota != nil {
-			said += x.Quota.Name
+		for _, l := range x.Lacks {
+			said += l.Row
 		}
 		say(strings.Contains(said, quota), "%s lacks quota %s: %s, %q", id, quota, x.Why, said)
 	}
