@@ -46,7 +46,9 @@ func (e *inquiry) blame() {
 		return
 	}
 	e.blameWindow()
-	e.x.Why = whyOf(e.x.Rivals)
+	if e.x.Why = whyOf(e.x.Rivals); len(e.s.Quotas) == 0 {
+		return
+	}
 	if e.begin(); !slices.ContainsFunc(e.lackedOf(&e.space.now), func(l Lack) bool { return l.In != "quota" }) {
 		e.lacksNow() // beside what starts
 	}

@@ -101,9 +101,9 @@ func (e *Explainer) rowsOf(r *view, spec *place.Spec) []row {
 	rows := []row{
 		nodes("nodes", func(given *nodeset.Table, n int) { given.SetUp(n, t.Up(n)) }),
 		nodes("gpus_per_node", func(given *nodeset.Table, n int) {
-			for b := uint8(1); int(b) <= t.Bins(n); b++ {
-				if left, inUse := t.BinFree(n, b); inUse {
-					must(given.SetBin(n, b, left))
+			for b := 1; b <= t.Bins(n); b++ {
+				if left, inUse := t.BinFree(n, uint8(b)); inUse {
+					must(given.SetBin(n, uint8(b), left))
 				}
 			}
 			free(given, n, nodeset.Capacity{Cores: given.Free(n).Cores, GPUs: t.Free(n).GPUs})
@@ -292,17 +292,15 @@ func maskUnder(segs []nodeset.Segment, nodes int) nodeset.Mask {
 // neverInQuotas says which quota keeps a job from ever starting: all of it is less than the job
 // counts even when nothing counts any more. "" if none does.
 func (e *inquiry) neverInQuotas() string {
+	if len(e.s.Quotas) == 0 {
+		return ""
+	}
+	idle := e.s.without(func(int) bool { return true })
 	all := view{nodes: place.Idle(e.s.Nodes)}
-	for _, q := range e.s.Quotas {
+	for _, q := range idle.Quotas {
 		all.left = append(all.left, q.Left)
 	}
-	for i := range e.s.Running {
-		r := &e.s.Running[i]
-		for _, c := range r.Charges {
-			all.left[c.Row] += place.Count(&c, place.SizeOf(r.Segs))
-		}
-	}
-	if len(e.s.Quotas) == 0 || e.fitsAny(&all, e.job) {
+	if e.fitsAny(&all, e.job) {
 		return ""
 	}
 	for _, l := range e.lackedOf(&all) {

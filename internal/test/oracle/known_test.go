@@ -34,6 +34,7 @@ var known = []violation{
 	{"7a", "mixed", "a preset has a job ask for the number of GPUs that costs others least, and wait for it"},
 	{"7a", "below", "that there are never nodes enough below such switches is not always found"},
 	{"7a", "alternatives", "what one way lacks is said, and another one may lack a quota"},
+	{"8b", "gang", "parts are placed one after the other, and what is free may lead that astray"},
 	{"7b", "", "of jobs that others leave nothing it is said that nothing suits them"},
 
 	{"cluster 2", "packed", "compact, as in windows"},
@@ -46,6 +47,9 @@ var known = []violation{
 	{"cluster 3b", "quota", "the time is that of the quota, and nodes are not kept for it"},
 	{"cluster 3b", "packed", "places are kept by patience"},
 	{"cluster 4c", "preempt", "nothing claims what a stop frees"},
+
+	{"come back", "none", "nothing claims what a stop frees"},
+	{"come back", "default", "jobs with a place kept stop nobody"},
 
 	{"window", "like jobs hide none", "like jobs count, each, against the window and the depth"},
 	{"window", "nodes with GPUs come last", "only keep_holes looks at that, of jobs of one node"},

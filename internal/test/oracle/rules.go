@@ -3,6 +3,7 @@
 package oracle
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -42,7 +43,8 @@ var Rules = []Rule{
 	{Name: "6", Means: "the right nodes for a job that is alone", Draw: alone, Features: alonesFeatures, Broken: rightNodes},
 	{Name: "7a", Means: "true explanations: give the job what it is said to lack, and it starts", Broken: trueReasons},
 	{Name: "7b", Means: "true words of the plan", Broken: trueWords},
-	{Name: "8", Means: "the same input, the same plan", Broken: same},
+	{Name: "8a", Means: "the same input, the same plan", Broken: same},
+	{Name: "8b", Means: "the order of the nodes is of no matter to a job that is alone", Draw: alone, Broken: mirrored},
 }
 
 // startedClaims are the claims of what starts, in queue order.
@@ -489,4 +491,55 @@ func same(w *World, o *Outcome) string {
 		return "decided again it is decided otherwise"
 	}
 	return ""
+}
+
+// mirrored decides with the nodes in the other order.
+func mirrored(w *World, o *Outcome) string {
+	m := w.mirror()
+	other, err := m.Decide()
+	if err != nil {
+		return err.Error()
+	}
+	if len(o.Started) != len(other.Started) {
+		return fmt.Sprintf("%d start, and %d with the nodes in the other order", len(o.Started), len(other.Started))
+	}
+	for i := range o.Waits {
+		if a, b := &o.Waits[i], &other.Waits[i]; a.Kept != b.Kept || a.Kept && a.Expected != b.Expected {
+			return fmt.Sprintf("it is told %d (%v), and %d (%v) with the nodes in the other order", a.Expected, a.Kept, b.Expected, b.Kept)
+		}
+	}
+	return ""
+}
+
+// mirror has the nodes in the other order.
+func (w *World) mirror() *World {
+	m, last := w.clone(), len(w.Nodes)-1
+	mask := func(nodes uint) (other uint) {
+		for n := range w.Nodes {
+			other |= nodes >> n & 1 << (last - n)
+		}
+		return other
+	}
+	slices.Reverse(m.Nodes)
+	m.Levels = slices.Clone(m.Levels)
+	for l := range m.Levels {
+		m.Levels[l] = slices.Clone(m.Levels[l])
+		slices.Reverse(m.Levels[l])
+	}
+	for i := range m.Running {
+		m.Running[i].Pieces = slices.Clone(m.Running[i].Pieces)
+		for k := range m.Running[i].Pieces {
+			m.Running[i].Pieces[k].Node = last - m.Running[i].Pieces[k].Node
+		}
+		slices.SortStableFunc(m.Running[i].Pieces, func(a, b Piece) int { return cmp.Or(a.Part-b.Part, a.Node-b.Node) })
+	}
+	for j := range m.Jobs {
+		m.Jobs[j].Prefer = mask(m.Jobs[j].Prefer)
+		for k := range m.Jobs[j].Ways {
+			for p := range m.Jobs[j].Ways[k].Parts {
+				m.Jobs[j].Ways[k].Parts[p].On = mask(m.Jobs[j].Ways[k].Parts[p].On)
+			}
+		}
+	}
+	return m
 }
