@@ -187,7 +187,7 @@ func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Ex
 	}
 	x := &Explanation{Decision: Decision{Job: job}, Late: e.plan.Stats.Late}
 	asked := e.asked(e.s.Pending[job])
-	x.Worth = e.worth(asked)
+	x.Worth = e.worthOf(job)
 	if i := e.byJob[job]; i >= 0 {
 		x.Looked, x.Decision = true, e.plan.Decisions[i]
 		x.Decision.Segs = slices.Clone(x.Decision.Segs)
@@ -228,11 +228,12 @@ func (e *Explainer) asked(job *Job) *Job {
 	return job
 }
 
-func (e *Explainer) worth(job *Job) float64 {
-	if e.auction != nil {
-		return e.auction.window.weight(job)
+// worthOf is what the start of a job of the queue is worth.
+func (e *Explainer) worthOf(job int) float64 {
+	if e.auction == nil {
+		return float64(max(e.s.Pending[job].Priority, 1))
 	}
-	return float64(max(job.Priority, 1))
+	return e.auction.window.weight(e.asked(e.s.Pending[job]))
 }
 
 // decisionOf is the decision on a job, nil if there is none.
@@ -252,7 +253,7 @@ func (e *Explainer) findReservations() {
 		for _, r := range e.auction.reservations.claims.reserved {
 			r.Job = e.auction.window.index[r.Job]
 			if e.decisionOf(r.Job).Start {
-				e.kept = append(e.kept, Rival{Role: Keeps, Job: r.Job, Worth: e.worth(e.asked(e.s.Pending[r.Job])), At: r.Start})
+				e.kept = append(e.kept, Rival{Role: Keeps, Job: r.Job, Worth: e.worthOf(r.Job), At: r.Start})
 				continue
 			}
 			if r.Segs = slices.Clone(r.Segs); r.parts != nil { // the auction will use them again
@@ -264,7 +265,7 @@ func (e *Explainer) findReservations() {
 	}
 	for _, d := range e.plan.Decisions {
 		if d.Kept && !d.Start && !placed[d.Job] {
-			e.kept = append(e.kept, Rival{Role: Keeps, Job: d.Job, Worth: e.worth(e.asked(e.s.Pending[d.Job])), At: d.Expected})
+			e.kept = append(e.kept, Rival{Role: Keeps, Job: d.Job, Worth: e.worthOf(d.Job), At: d.Expected})
 		}
 	}
 }

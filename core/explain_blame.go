@@ -4,6 +4,7 @@ package core
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/market"
@@ -40,8 +41,10 @@ func (e *inquiry) blame() {
 	}
 	must(e.space.reset(e.s, nil)) // it has worked before
 	if !e.hasRoom() {
-		e.x.Why = NoFit
-		e.lacksNow()
+		e.x.Why, e.x.Lacks = NoFit, e.lackedOf(&e.space.now)
+		if slices.ContainsFunc(e.x.Lacks, func(l Lack) bool { return l.In == "quota" }) {
+			e.x.Why = OverQuota
+		}
 		e.blameRunning()
 		return
 	}
@@ -49,8 +52,10 @@ func (e *inquiry) blame() {
 	if e.x.Why = whyOf(e.x.Rivals); len(e.s.Quotas) == 0 {
 		return
 	}
-	if e.begin(); !slices.ContainsFunc(e.lackedOf(&e.space.now), func(l Lack) bool { return l.In != "quota" }) {
-		e.lacksNow() // beside what starts
+	e.begin()
+	lacks := e.lackedOf(&e.space.now)
+	if len(lacks) > 0 && !slices.ContainsFunc(lacks, func(l Lack) bool { return l.In != "quota" }) {
+		e.x.Why, e.x.Lacks = OverQuota, lacks // beside what starts
 	}
 }
 
@@ -68,15 +73,6 @@ func (e *inquiry) lackedOf(v *view) []Lack {
 		}
 	}
 	return nil
-}
-
-// lacksNow notes what the job lacks of what is free in e.space now. If that is a quota, the reason
-// is over_quota.
-func (e *inquiry) lacksNow() {
-	e.x.Lacks = e.lackedOf(&e.space.now)
-	if slices.ContainsFunc(e.x.Lacks, func(l Lack) bool { return l.In == "quota" }) {
-		e.x.Why = OverQuota
-	}
 }
 
 // whyOf is what keeps a job from starting that has room but for rivals; 0 without any.
@@ -150,23 +146,29 @@ func (e *Explainer) start(job int) {
 // and one that lets off jobs that start. If there is room as it is, reservations of
 // which no place is known may be what the policy has heeded.
 func (e *inquiry) blameWindow() {
-	winners := make([]Rival, 0, len(e.started))
+	var suspects []Rival
 	for _, i := range e.started {
-		other, d := e.s.Pending[i], e.decisionOf(i)
-		winners = append(winners, Rival{Role: Wins, Job: i, Segs: d.Segs, Uses: d.Uses,
-			Worth: e.worth(e.asked(other)), At: e.s.Now + other.TimeLimit})
+		d, end := e.decisionOf(i), e.s.Now+e.s.Pending[i].TimeLimit
+		suspects = append(suspects, Rival{Role: Wins, Job: i, Segs: d.Segs, Uses: d.Uses, Worth: e.worthOf(i), At: end})
 	}
-	slices.SortStableFunc(winners, func(a, b Rival) int { return cmp.Compare(b.Worth, a.Worth) })
-	var keepers []Rival
 	for _, r := range e.reserved {
 		if r.Job != e.x.Decision.Job && r.Start < e.s.Now+e.job.TimeLimit {
-			keepers = append(keepers, Rival{Role: Keeps, Job: r.Job, Segs: r.Segs, Uses: r.Uses,
-				Worth: e.worth(e.asked(e.s.Pending[r.Job])), At: r.Start})
+			suspects = append(suspects, Rival{Role: Keeps, Job: r.Job, Segs: r.Segs, Uses: r.Uses, Worth: e.worthOf(r.Job), At: r.Start})
 		}
 	}
-	e.x.Rivals, e.x.Place = e.needed(e.after, slices.Concat(keepers, winners))
-	if others, place := e.needed(e.after, slices.Concat(winners, keepers)); totalWorth(others) < totalWorth(e.x.Rivals) {
-		e.x.Rivals, e.x.Place = others, place
+	least := math.Inf(1)
+	for _, sign := range []int{-1, 1} { // reservations first, or jobs that start
+		slices.SortStableFunc(suspects, func(a, b Rival) int {
+			return cmp.Or(sign*cmp.Compare(a.Role, b.Role), cmp.Compare(b.Worth, a.Worth))
+		})
+		rivals, place := e.needed(e.after, suspects)
+		sum := 0.0
+		for _, r := range rivals {
+			sum += r.Worth
+		}
+		if sum < least {
+			e.x.Rivals, e.x.Place, least = rivals, place, sum
+		}
 	}
 	e.x.cutToPlace()
 	if len(e.x.Rivals) > 0 {
@@ -214,13 +216,6 @@ func (e *inquiry) needed(s *Snapshot, suspects []Rival) ([]Rival, []nodeset.Segm
 	}
 	place, _, _ := p.place(nil, e.variantsOf(e.job), e.job.TimeLimit, e.s.Now)
 	return guilty, place
-}
-
-func totalWorth(rivals []Rival) (sum float64) {
-	for _, r := range rivals {
-		sum += r.Worth
-	}
-	return sum
 }
 
 // cutToPlace leaves of what rivals have the nodes that the job would be on.
@@ -273,12 +268,11 @@ func (e *Explainer) against(x *Explanation) {
 				continue
 			}
 			other := &Explanation{Decision: d}
-			job := e.asked(e.s.Pending[d.Job])
-			e.about(other, job).blame()
+			e.about(other, e.asked(e.s.Pending[d.Job])).blame()
 			for _, r := range other.Rivals {
 				if r.Role == Wins {
 					e.waiting[r.Job] = append(e.waiting[r.Job],
-						Rival{Role: Waits, Job: d.Job, Segs: r.Segs, Uses: r.Uses, Worth: e.worth(job)})
+						Rival{Role: Waits, Job: d.Job, Segs: r.Segs, Uses: r.Uses, Worth: e.worthOf(d.Job)})
 				}
 			}
 		}
