@@ -21,7 +21,6 @@ type Auction struct {
 	checker checker
 	opts    AuctionOptions
 	slack   cycle.Slack // what is left of a cycle's time to what comes after its deadline
-	filling filling     // what the solver leaves of it to the awards
 	clock   clock
 	stages
 	awards awards // and what is left over, as decisions
@@ -168,8 +167,8 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 
 // choose has the solver choose among the bids, and turns that into decisions.
 func (a *Auction) choose(ctx context.Context, s *Snapshot, l Limits, begin time.Time, p *Plan) error {
-	if !l.Deadline.IsZero() {
-		l.Deadline = a.filling.takeOff(begin, l.Deadline)
+	if !l.Deadline.IsZero() { // what is left over has to be given out as well
+		l.Deadline = l.Deadline.Add(-l.Deadline.Sub(begin) / solverLeaves)
 	}
 	if err := a.winners.find(ctx, l, &a.stages); err != nil {
 		return err
@@ -177,13 +176,12 @@ func (a *Auction) choose(ctx context.Context, s *Snapshot, l Limits, begin time.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	solved := a.opts.Clock()
-	if err := a.awards.decide(s, &a.stages, &a.clock, p); err != nil {
-		return err
-	}
-	a.filling.learn(a.opts.Clock().Sub(solved))
-	return nil
+	return a.awards.decide(s, &a.stages, &a.clock, p)
 }
+
+// solverLeaves is which part of a cycle's time the solver leaves to what comes after it: a window of
+// which all jobs start can keep it busy to the end over preferences, while more wait behind it.
+const solverLeaves = 4
 
 // blockAll decides a window of which no job bids: nothing suits them, or there was no
 // time to see what does.

@@ -3,6 +3,7 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -20,8 +21,6 @@ type awards struct {
 // sums are the worth of what starts, and the bound on it.
 type sums struct{ objective, bound float64 }
 
-func (x *sums) add(worth float64) { x.objective, x.bound = x.objective+worth, x.bound+worth }
-
 // decide turns the winners into decisions, gives what is left over to jobs that
 // lost, and checks the whole by allocating it.
 func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
@@ -33,6 +32,9 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 		space = &in.preemption.space
 	}
 	a.left.reset(in, space, c)
+	if in.reservations.on {
+		in.reservations.claims.restart(s.Nodes)
+	}
 	if err := a.takeWinners(in); err != nil {
 		return err
 	}
@@ -42,29 +44,22 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 		x = in.preemption.sums(m, result.Bound)
 	}
 	for j := range in.window.jobs {
-		if err := a.decideJob(j, in, &x, p); err != nil {
+		if err := a.decideJob(j, in, p); err != nil {
 			return err
 		}
 	}
-	passed, err := a.left.fillPassed(s, a.opts, p)
-	if err != nil {
-		return err
-	}
-	added, err := a.left.fillBeyond(s, a.opts, p)
-	if err != nil {
-		return err
-	}
-	added += passed
+	seated := a.left.added
+	err := a.left.fillOthers(s, p)
 	if in.window.scarce.ranges {
-		fewer, err := a.left.fillFewer(s, a.opts, p)
-		if err != nil {
-			return err
-		}
-		added += fewer
+		err = cmp.Or(err, a.left.fillFewer(s, p))
 	}
-	p.Stats.GlobalBound = m.boundAll(&in.window, &in.bidding.gen) + added
+	if err = cmp.Or(err, a.left.fillKept(s, p)); err != nil {
+		return err
+	}
+	added, beside := a.left.added, a.left.added-seated
+	p.Stats.GlobalBound = m.boundAll(&in.window, &in.bidding.gen) + beside
 	if in.preemption.on {
-		p.Stats.GlobalBound = m.boundAll(&in.window, &in.preemption.bound) - in.preemption.prices(m) + added
+		p.Stats.GlobalBound = m.boundAll(&in.window, &in.preemption.bound) - in.preemption.prices(m) + beside
 		in.preemption.list(p)
 	}
 	p.Objective, p.Bound = x.objective+added, min(x.bound+added, p.Stats.GlobalBound)
@@ -91,12 +86,18 @@ func (a *awards) takeWinners(in *stages) error {
 		if err := a.left.rest.Take(&v.Spec, in.winners.by.Allocation(i), v.Crosses); err != nil {
 			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", in.window.jobs[j].ID, err)
 		}
+		if in.preemption.on {
+			continue
+		}
+		if err := in.reservations.starts(&v.Spec, in.winners.by.Allocation(i), in.window.jobs[j].TimeLimit); err != nil {
+			return fmt.Errorf("job %s: %w", in.window.jobs[j].ID, err)
+		}
 	}
 	return nil
 }
 
 // decideJob decides on job j of the window.
-func (a *awards) decideJob(j int, in *stages, x *sums, p *Plan) error {
+func (a *awards) decideJob(j int, in *stages, p *Plan) error {
 	d := &p.Decisions[in.window.index[j]] // so far these are in queue order, an element a job
 	if w := a.won[j]; w >= 0 {
 		a.decideWinner(int(w), in, d, p)
@@ -104,12 +105,10 @@ func (a *awards) decideJob(j int, in *stages, x *sums, p *Plan) error {
 	}
 	kept := in.reservations.guarded[j]
 	if !kept.reserved && a.opts.Drafts > 0 {
-		added, err := a.left.fillAny(j, d, p)
-		if err != nil {
+		w := &in.window
+		err := a.left.fill(w.jobs[j], int(w.variantStart[j]), int(w.variantStart[j+1]), d, p)
+		if err != nil || d.Start {
 			return err
-		}
-		if x.add(added); d.Start {
-			return nil
 		}
 	}
 	d.Kept, d.Expected = kept.reserved, kept.start

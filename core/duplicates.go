@@ -85,21 +85,20 @@ func (e *duplicates) mask(job *Job) int32 {
 
 // enough counts one more job, the one that was read last, and reports whether those before it
 // suffice, and why it need not bid.
-func (e *duplicates) enough(n *normal, job *Job) (verdict, bool) {
-	k := e.keyOf(n, job)
-	before, most := e.count[k], e.mostOf(n, job)
+func (e *duplicates) enough(n *normal, job *Job, q *quotas) (verdict, bool) {
+	k, most, why := e.keyOf(n, job), e.mostOf(n, job), lostToEquals
+	before := e.count[k]
 	e.count[k] = before + 1
-	switch {
-	case before < most+e.spare:
-		return verdict{}, false
-	case most == 0:
-		return noNodes, true
+	if len(n.specs) == 1 {
+		if within, quota := q.most(&n.specs[0]); within < most {
+			most, why = within, q.verdict(quota)
+		}
 	}
-	return lostToEquals, true
+	if most == 0 {
+		why = noNodes
+	}
+	return why, before >= most+e.spare
 }
-
-// before is how many jobs like the one that was read last were counted.
-func (e *duplicates) before(n *normal, job *Job) int64 { return e.count[e.keyOf(n, job)] }
 
 func (e *duplicates) keyOf(n *normal, job *Job) waysKey {
 	k := waysKey{equalKey: equalKey{n.specs[0], job.TimeLimit}, list: e.list(n.specs[1:]), mask: e.mask(job)}
@@ -113,7 +112,9 @@ func (e *duplicates) keyOf(n *normal, job *Job) waysKey {
 // list is the number of a list of alternatives.
 func (e *duplicates) list(alternatives []place.Spec) (number int32) {
 	for _, spec := range alternatives {
-		number = e.oneMore(number, spec)
+		if spec.Valid() {
+			number = e.oneMore(number, spec)
+		}
 	}
 	return number
 }

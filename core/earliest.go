@@ -41,11 +41,6 @@ func (p *claims) reserve(job int, ways []market.Variant, limit int64) (claim, bo
 	return c, true
 }
 
-// enough is the earliest second after now at which quotas have enough for a job, wherever it is.
-func (p *claims) enough(ways []market.Variant, limit int64) (int64, bool) {
-	return p.earliest(func(t int64) bool { return p.lacking(ways, limit, t) < 0 }, true)
-}
-
 func (p *claims) sortEnds() {
 	if !p.sorted {
 		slices.SortFunc(p.ends, func(a, b claim) int { return cmp.Compare(a.End, b.End) })

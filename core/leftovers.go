@@ -18,9 +18,12 @@ type leftovers struct {
 	rest   place.Residual // what is left
 	placer place.Placer
 	raised []nodeset.Segment // scratch
-	failed map[equalKey]bool // requests of such that found nothing
-	grace  int               // vain attempts to place a job that the cycle has, however late it is
-	over   bool              // the time to place jobs
+	failed map[equalKey]bool // requests that found nothing, nor will
+	beaten map[equalKey]bool // of those without a seat: whether they had found something but for others
+	sees   place.Limited
+	grace  int     // vain attempts to place a job that the cycle has, however late it is
+	over   bool    // the time to place jobs
+	added  float64 // to the objective; the bound has to be raised by as much
 }
 
 // maxGrace is how often a late cycle tries in vain to start a job, before it gives up. With fewer,
@@ -32,14 +35,15 @@ func (f *leftovers) reset(in *stages, space *market.Space, c *clock) {
 	f.in, f.clock = in, c
 	f.rest.Reset(space.Now, space.Left)
 	f.rest.Limit(&space.Quotas)
-	f.grace, f.over = maxGrace, in.window.opts.off.Leftovers
+	f.grace, f.over, f.added = maxGrace, in.window.opts.off.Leftovers, 0
 	if len(in.reservations.claims.reserved) > 0 { // the walk over the queue has decided on a job
 		f.grace = 0
 	}
 	if f.failed == nil {
-		f.failed = make(map[equalKey]bool)
+		f.failed, f.beaten = make(map[equalKey]bool), make(map[equalKey]bool)
 	}
 	clear(f.failed)
+	clear(f.beaten)
 }
 
 // noTime reports whether it is too late to try one more job on what the winners left. A cycle that
@@ -49,40 +53,53 @@ func (f *leftovers) noTime() bool {
 	return f.over
 }
 
-// fillAny starts job j of the window on what the winners left, in the first of its ways in which
-// that is possible, or says that there is no time to try.
-func (f *leftovers) fillAny(j int, d *Decision, p *Plan) (worth float64, err error) {
+// fill starts a job on what the winners left, in the first of the ways from the given one on in
+// which that is possible, or says that there is no time to try.
+func (f *leftovers) fill(job *Job, from, to int, d *Decision, p *Plan) error {
 	w := &f.in.window
-	for k := w.variantStart[j]; k < w.variantStart[j+1] && !d.Start && err == nil; k++ {
+	for k := from; k < to; k++ {
+		v := &w.variants[k]
+		key := equalKey{v.Spec, job.TimeLimit}
+		if !v.Spec.Valid() || f.failed[key] {
+			continue
+		}
 		if f.noTime() {
 			d.waits(undecided)
 			break
 		}
+		n := len(p.segs)
+		if !f.place(v, job.TimeLimit, p) {
+			f.failed[key] = true
+			f.grace--
+			continue
+		}
 		d.Alternative = int(w.ways[k].alternative)
-		worth, err = f.fill(w.jobs[j], &w.variants[k], d, p)
+		return f.give(job, v, n, d, p)
 	}
-	if !d.Start {
-		d.Alternative = 0
-	}
-	return worth, err
+	return nil
 }
 
-// fill starts a job on what the winners left, if that is possible. It returns what that
-// adds to the objective, which the bound has to be raised by as well.
-func (f *leftovers) fill(job *Job, v *market.Variant, d *Decision, p *Plan) (worth float64, err error) {
-	if v.Spec.Parts != nil {
-		return f.fillParts(job, v, d, p)
-	}
+// place appends to p.segs a place for a way to meet a job, if there is one.
+func (f *leftovers) place(v *market.Variant, limit int64, p *Plan) (ok bool) {
 	from := len(p.segs)
+	if v.Spec.Parts != nil {
+		for _, most := range [...]bool{true, false} {
+			o := place.PartsOptions{Layout: place.Level, MostGPUs: most}
+			p.segs, ok = f.placer.PlaceParts(p.segs, f.rest.View(v.Crosses), &v.Spec, o, f.rest.Quotas(), v.Crosses)
+			if ok {
+				return true
+			}
+		}
+		return false
+	}
 	view, gpus := f.rest.For(&v.Spec, v.Crosses), v.Spec.GPUs.PerNode
-	f.placer.By(f.in.bidding.prices, job.TimeLimit)
+	f.placer.By(f.in.bidding.prices, limit)
 	for g := min(gpus.Max, view.MaxGPUs()); g >= gpus.Min; g-- {
 		spec := v.Spec
 		if !f.rest.Quotas().Narrow(&spec, v.Crosses, g) {
 			continue
 		}
-		segs, ok := f.placer.Place(p.segs, view, &spec, g)
-		if p.segs = segs; !ok {
+		if p.segs, ok = f.placer.Place(p.segs, view, &spec, g); !ok {
 			continue
 		}
 		if v.Spec.MixedGPUs {
@@ -91,136 +108,162 @@ func (f *leftovers) fill(job *Job, v *market.Variant, d *Decision, p *Plan) (wor
 				p.segs = append(p.segs[:from], f.raised...)
 			}
 		}
-		return f.give(job, v, from, d, p)
+		return true
 	}
-	f.grace--
-	return 0, nil
+	return false
 }
 
-// fillBeyond gives what is left over to jobs behind the window, in queue order. A request that
-// found no place finds none later either, for there is ever less. Where the time is over it says
-// so, also of jobs that the window would have had with more time.
-func (f *leftovers) fillBeyond(s *Snapshot, o *AuctionOptions, p *Plan) (worth float64, err error) {
-	w := &f.in.window
-	behind := s.Pending[w.next:min(w.next+max(o.Depth, w.wanting), len(s.Pending))]
-	for n, job := range behind {
-		cores, _ := f.rest.View(0).SumFree()
-		full := cores == 0 && !job.mayBeCoreless()
-		if full && n >= w.wanting && !slices.ContainsFunc(behind[n+1:], (*Job).mayBeCoreless) {
+// give starts a job on p.segs from the given one on.
+func (f *leftovers) give(job *Job, v *market.Variant, from int, d *Decision, p *Plan) error {
+	segs := p.segs[from:len(p.segs):len(p.segs)]
+	if err := f.rest.Take(&v.Spec, segs, v.Crosses); err != nil {
+		return fmt.Errorf("job %s: left-overs: %w", job.ID, err)
+	}
+	return f.start(job, v, segs, d, p)
+}
+
+// start has a job start on segs, of what the winners left.
+func (f *leftovers) start(job *Job, v *market.Variant, segs []nodeset.Segment, d *Decision, p *Plan) error {
+	d.Segs = segs
+	if !f.in.preemption.on {
+		if err := f.in.reservations.starts(&v.Spec, segs, job.TimeLimit); err != nil {
+			return fmt.Errorf("job %s: %w", job.ID, err)
+		}
+	}
+	bid := f.in.bidding.gen.Describe(v, d.Segs)
+	d.Start, d.Class, d.Uses, d.PartUses, f.grace = true, bid.Class, v.Spec.More(), p.keepUses(v.Spec.Parts), 0
+	preference := f.in.model.build.Value(&market.Variant{}, &bid)
+	f.added += f.in.window.weight(job) + f.in.model.Objective(preference)
+	return nil
+}
+
+// fillOthers gives what is left over to jobs without a seat in the window: those that have none for
+// their quotas' sake, and those behind it, in queue order, until Depth different requests have found
+// no place. Of so many jobs the plan says why they wait.
+func (f *leftovers) fillOthers(s *Snapshot, p *Plan) error {
+	w, o := &f.in.window, f.in.window.opts
+	for _, at := range w.passed {
+		if err := f.fillOther(s, &p.Decisions[at], p); err != nil {
+			return err
+		}
+	}
+	failed := len(f.failed)
+	for i := w.next; i < len(s.Pending) && len(f.failed)-failed < max(o.Depth, 1); i++ {
+		d, told, wanted := Decision{Job: i}, i < w.next+o.Depth, i < w.next+w.wanting
+		switch full := f.full(s.Pending[i]); {
+		case f.noTime(), wanted && (full || o.Depth == 0):
+			d.waits(undecided)
+		case o.Depth == 0:
+			return nil
+		case full && !told:
+			continue
+		default:
+			if err := f.fillOther(s, &d, p); err != nil {
+				return err
+			}
+		}
+		if told || wanted || d.Start || d.Why == TimedOut {
+			p.Decisions = append(p.Decisions, d)
+		}
+		if d.Why == TimedOut && !told && !wanted {
 			break
 		}
-		d := Decision{Job: w.next + n}
-		if full && n < w.wanting || n >= o.Depth || f.noTime() {
-			d.waits(undecided)
-			p.Decisions = append(p.Decisions, d)
-			continue
-		}
-		job = w.asks(job, false)
-		if w.normal.read(job); o.ContiguousOnly {
-			w.normal.contiguous()
-		}
-		added := 0.0
-		if !full {
-			if added, err = f.fillJobBeyond(s, job, &d, p); err != nil {
-				return 0, fmt.Errorf("job %s: %w", job.ID, err)
-			}
-		}
-		worth += added
-		if !d.Start {
-			f.waitsBeyond(job, &d, o)
-		}
-		p.Decisions = append(p.Decisions, d)
 	}
-	return worth, nil
+	return nil
 }
 
-// waitsBeyond says why a job that was read last, and has no seat in the window, waits.
-func (f *leftovers) waitsBeyond(job *Job, d *Decision, o *AuctionOptions) {
+// full reports whether there is nothing left for a job: no core, and it may not do without.
+func (f *leftovers) full(job *Job) bool {
+	cores, _ := f.rest.View(0).SumFree()
+	return cores == 0 && !job.mayBeCoreless()
+}
+
+// fillOther is fill for the job that d is on, which has no seat in the window.
+func (f *leftovers) fillOther(s *Snapshot, d *Decision, p *Plan) error {
 	w := &f.in.window
-	d.waits(o.noPlace())
+	job := w.asks(s.Pending[d.Job], false)
+	w.normal.read(job)
 	if why := w.normal.never(&w.answers, job); why != "" {
 		d.waits(verdict{why: Never, reason: why})
-	} else if quota := f.lacking(w.normal.specs); quota >= 0 {
-		d.waits(w.quotas.verdict(quota))
+		f.grace--
+		return nil
 	}
+	return f.fillRead(s, job, d, p)
 }
 
-// lacking is the first quota that has too little left for all valid ones of specs; -1 if none has.
-func (f *leftovers) lacking(specs []place.Spec) int {
-	first := -1
-	for k := range specs {
-		if !specs[k].Valid() {
-			continue
-		}
-		quota := f.rest.Quotas().Lacks(&specs[k], 0)
-		if quota < 0 {
-			return -1
-		}
-		if first < 0 {
-			first = quota
-		}
-	}
-	return first
-}
-
-// fillPassed gives what is left over to jobs that have no seat in the window for their quotas'
-// sake, as fillBeyond does, before it.
-func (f *leftovers) fillPassed(s *Snapshot, o *AuctionOptions, p *Plan) (worth float64, err error) {
+// fillRead is fillOther for the job that was read last.
+func (f *leftovers) fillRead(s *Snapshot, job *Job, d *Decision, p *Plan) error {
 	w := &f.in.window
-	for n, at := range w.passed {
-		d := &p.Decisions[at]
-		job := s.Pending[d.Job]
-		if n >= o.Depth {
+	from := w.addRead(s, job)
+	for k := from; k < len(w.variants); k++ {
+		w.variants[k].Crosses = f.in.reservations.crosses(s, job)
+	}
+	err := f.fill(job, from, len(w.variants), d, p)
+	if !d.Start && d.Why != TimedOut {
+		d.waits(w.opts.noPlace())
+		if slices.ContainsFunc(w.variants[from:], func(v market.Variant) bool { return f.lost(&v, job.TimeLimit) }) {
 			d.waits(lost)
-			continue
 		}
-		if f.noTime() {
-			d.waits(undecided)
-			continue
-		}
-		job = w.asks(job, false)
-		if w.normal.read(job); o.ContiguousOnly {
-			w.normal.contiguous()
-		}
-		added, err := f.fillJobBeyond(s, job, d, p)
-		if err != nil {
-			return 0, fmt.Errorf("job %s: %w", job.ID, err)
-		}
-		if worth += added; !d.Start {
-			f.waitsBeyond(job, d, o)
+		if quota := lackingOf(f.rest.Quotas(), w.variants[from:]); quota >= 0 {
+			d.waits(w.quotas.verdict(quota))
 		}
 	}
-	return worth, nil
+	w.remove(from)
+	return err
 }
 
-// fillJobBeyond is fillAny for the job behind the window that was read last.
-func (f *leftovers) fillJobBeyond(s *Snapshot, job *Job, d *Decision, p *Plan) (worth float64, err error) {
-	w := &f.in.window
-	for k := range w.normal.specs {
-		d.Alternative = k
-		if preferred, ok := w.prefer.first(job, &w.normal.specs[k]); ok {
-			if worth, err = f.fillBeyondAs(s, job, preferred, d, p); d.Start || err != nil {
-				return worth, err
-			}
+// fillKept starts jobs that have a place kept and have room now, since others start elsewhere than was
+// thought when it was kept: on what is free and stays so, the places that are kept for others left
+// alone.
+func (f *leftovers) fillKept(s *Snapshot, p *Plan) error {
+	w, r := &f.in.window, &f.in.reservations
+	for j := 0; j < len(w.jobs) && !f.in.preemption.on; j++ {
+		d := &p.Decisions[w.index[j]]
+		if !r.guarded[j].reserved || d.Start || f.noTime() {
+			continue
 		}
-		if worth, err = f.fillBeyondAs(s, job, w.normal.specs[k], d, p); d.Start || err != nil {
-			return worth, err
+		w.normal.read(w.jobs[j])
+		from := w.addRead(s, w.jobs[j])
+		err := f.startKept(j, w.variants[from:], w.ways[from:], d, p)
+		if w.remove(from); err != nil {
+			return err
 		}
 	}
-	d.Alternative = 0
-	return 0, nil
+	return nil
 }
 
-// fillBeyondAs is fillJobBeyond for one of the job's requests.
-func (f *leftovers) fillBeyondAs(s *Snapshot, job *Job, spec place.Spec, d *Decision, p *Plan) (worth float64, err error) {
-	key := equalKey{spec, job.TimeLimit}
-	if f.failed[key] {
-		return 0, nil
+// startKept is fillKept for job j of the window, which these are the ways to meet.
+func (f *leftovers) startKept(j int, variants []market.Variant, ways []way, d *Decision, p *Plan) error {
+	job, c, from := f.in.window.jobs[j], &f.in.reservations.claims, len(p.segs)
+	if !slices.ContainsFunc(variants, func(v market.Variant) bool { return f.place(&v, job.TimeLimit, p) }) {
+		return nil // which costs less to find out
 	}
-	spec.Blocks = int32(f.in.window.blocksOf(s, &spec))
-	v := market.Variant{Spec: spec, Priority: max(job.Priority, 1), Crosses: f.in.reservations.crosses(s, job)}
-	if worth, err = f.fill(job, &v, d, p); err == nil && !d.Start {
-		f.failed[key] = true
+	c.loose = false
+	own := c.drop(j)
+	segs, k, ok := c.place(p.segs[:from], variants, job.TimeLimit, c.clock)
+	if !ok {
+		p.segs = p.segs[:from]
+		c.keep(own)
+		return nil
 	}
-	return worth, err
+	p.segs = segs
+	d.Alternative, d.Kept, d.Expected, d.Reason, d.Why = int(ways[k].alternative), false, 0, "", 0
+	return f.start(job, &variants[k], segs[from:len(segs):len(segs)], d, p)
+}
+
+// lost reports whether a way to meet a job that found nothing had room before anything started.
+func (f *leftovers) lost(v *market.Variant, limit int64) bool {
+	key := equalKey{v.Spec, limit}
+	ok, known := f.beaten[key]
+	if known || v.Crosses > 0 { // kept places are in its way as well
+		return ok
+	}
+	spec, now := v.Spec, f.in.reservations.space.Now
+	if spec.Parts != nil {
+		f.raised, ok = f.placer.PlaceParts(f.raised[:0], now, &spec, place.PartsOptions{}, &f.in.window.quotas.book, 0)
+	} else if f.in.window.quotas.book.Narrow(&spec, 0, spec.GPUs.PerNode.Min) {
+		f.raised, ok = f.placer.Place(f.raised[:0], f.sees.Of(now, &spec), &spec, spec.GPUs.PerNode.Min)
+	}
+	f.beaten[key] = ok
+	return ok
 }

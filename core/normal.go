@@ -4,6 +4,7 @@ package core
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/place"
@@ -135,10 +136,16 @@ func (n *normal) pointed(spec place.Spec, r *bids.Request) place.Spec {
 	return spec
 }
 
-// contiguous has the job ask for consecutive nodes in all its ways.
-func (n *normal) contiguous() {
+// distinct leaves of the job's ways those that can ever be met and do not say what one before does;
+// contiguous: all of them are for consecutive nodes.
+func (n *normal) distinct(c *place.Cache, contiguous bool) {
 	for k := range n.specs {
-		n.specs[k].Contiguous = n.specs[k].Valid()
+		s := &n.specs[k]
+		never := len(n.specs) > 1 && s.Valid() && c.Never(s) != ""
+		s.Contiguous = s.Contiguous || contiguous && s.Valid()
+		if never || slices.Contains(n.specs[:k], *s) {
+			*s = place.Spec{}
+		}
 	}
 }
 

@@ -20,10 +20,12 @@ type AuctionOptions struct {
 	// Objective is what the start of a job is worth.
 	Objective Objective
 	// Window is the number of jobs that take part, the first of the queue by priority
-	// (MAX_JOB_COUNT of ipsched, section IV). Jobs that can never run on this machine do not count.
+	// (MAX_JOB_COUNT of ipsched, section IV). Jobs that can never run on this machine do not count,
+	// nor do those that ask for what others before them do, of which no more can start.
 	Window int
-	// Depth is how many jobs behind the window may take what the auction leaves
-	// over, in queue order; 0 as in the papers. Slurm's bf_max_job_test is alike.
+	// Depth is how many different requests of jobs behind the window are tried in vain on what the
+	// auction leaves over, in queue order, before the cycle ends; so many jobs are told why they
+	// wait. 0: nothing is left to them, as in the papers. Slurm's bf_max_job_test is alike.
 	Depth int
 	// Reservations is for how many blocked jobs, the first of the queue or as Patience says, the
 	// earliest possible start is kept free of jobs that come after them. 0 is the

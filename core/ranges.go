@@ -3,12 +3,10 @@
 package core
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 )
 
@@ -143,7 +141,7 @@ func (o *AuctionOptions) fix(one, job *Job, k int) {
 // fillFewer starts jobs with fewer GPUs than the window has them ask for on what all others have
 // left, where they end sooner by that than in the places that are planned for them. Like all others
 // they keep off the places that are kept, also off their own.
-func (f *leftovers) fillFewer(s *Snapshot, o *AuctionOptions, p *Plan) (worth float64, err error) {
+func (f *leftovers) fillFewer(s *Snapshot, p *Plan) error {
 	w := &f.in.window
 	for i, j := range f.in.planning.jobs {
 		d, job := &p.Decisions[w.index[j]], w.jobs[j]
@@ -153,32 +151,27 @@ func (f *leftovers) fillFewer(s *Snapshot, o *AuctionOptions, p *Plan) (worth fl
 			continue
 		}
 		limit := float64(asked.TimeLimit)
-		latest := float64(start-s.Now) + o.lengthWith(limit, asked.MinGPUs, job.MinGPUs)
-		for k := job.MinGPUs - 1; k >= asked.MinGPUs && !d.Start && o.lengthWith(limit, asked.MinGPUs, k) < latest; k-- {
-			added, err := f.fillWith(s, asked, k, d, p)
-			if err != nil {
-				return 0, fmt.Errorf("job %s: %w", job.ID, err)
+		latest := float64(start-s.Now) + w.opts.lengthWith(limit, asked.MinGPUs, job.MinGPUs)
+		for k := job.MinGPUs - 1; k >= asked.MinGPUs && !d.Start && w.opts.lengthWith(limit, asked.MinGPUs, k) < latest; k-- {
+			if err := f.fillWith(s, asked, k, d, p); err != nil {
+				return err
 			}
-			worth += added
 		}
 	}
-	return worth, nil
+	return nil
 }
 
 // fillWith starts a job of the window with k GPUs a node on what is left, if that is possible.
-func (f *leftovers) fillWith(s *Snapshot, asked *Job, k int, d *Decision, p *Plan) (worth float64, err error) {
+func (f *leftovers) fillWith(s *Snapshot, asked *Job, k int, d *Decision, p *Plan) error {
 	w := &f.in.window
 	one := w.asks(asked, false)
 	one.Alternatives = nil
-	f.in.window.opts.fix(one, asked, k)
+	w.opts.fix(one, asked, k)
 	w.normal.read(one)
-	spec := w.normal.specs[0]
-	spec.Contiguous = spec.Contiguous || w.opts.ContiguousOnly
-	spec.Blocks = int32(w.blocksOf(s, &spec))
-	v := market.Variant{Spec: spec, Priority: max(one.Priority, 1), Crosses: f.in.reservations.crosses(s, one)}
 	start := Decision{Job: d.Job}
-	if worth, err = f.fill(one, &v, &start, p); start.Start {
+	err := f.fillRead(s, one, &start, p)
+	if start.Start {
 		*d = start
 	}
-	return worth, err
+	return err
 }

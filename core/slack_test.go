@@ -20,6 +20,7 @@ type busyHost struct {
 	now    time.Time
 	rng    *rand.Rand
 	always time.Duration // how late it ends; at random if 0
+	over   time.Duration // so much later than at random
 }
 
 func (h *busyHost) Name() string { return "busy host" }
@@ -45,7 +46,7 @@ func (h *busyHost) clock() time.Time {
 func (h *busyHost) Solve(_ context.Context, _ *ipmodel.Model, o ipmodel.Options, r *ipmodel.Result) error {
 	h.now = o.Deadline.Add(h.always)
 	if h.always == 0 {
-		h.now = o.Deadline.Add(h.late())
+		h.now = o.Deadline.Add(h.over + h.late())
 	}
 	*r = ipmodel.Result{Chosen: r.Chosen[:0], Bound: ipmodel.MaxTotalValue, Status: ipmodel.Feasible}
 	return nil
@@ -59,7 +60,7 @@ func TestCyclesEndInTimeOnABusyHost(t *testing.T) {
 	require.NoError(t, err)
 	s := &Snapshot{Nodes: nodes, Pending: queue(50, bids.Request{Cores: 3})}
 	for _, after := range []time.Duration{0, 5 * time.Millisecond} {
-		h := &busyHost{now: time.Unix(1000, 0), rng: rand.New(rand.NewPCG(1, 2))}
+		h := &busyHost{now: time.Unix(1000, 0), rng: rand.New(rand.NewPCG(1, 2)), over: span / solverLeaves * 9 / 10}
 		o := Preset("none")
 		o.Clock = func() time.Time { return h.now }
 		a, err := NewAuction(o, h)
@@ -84,8 +85,8 @@ func TestCyclesEndInTimeOnABusyHost(t *testing.T) {
 	}
 }
 
-// A solver that works to the end leaves time for the jobs behind the window, more where these
-// take long; one that ends somewhat late does not cost them their place.
+// A solver that works to the end leaves time for the jobs behind the window; one that ends somewhat
+// late does not cost them their place.
 func TestTheSolverLeavesTimeForLeftOvers(t *testing.T) {
 	const span, behind = 50 * time.Millisecond, 600
 	nodes, err := nodeset.NewUniform(behind+1, nodeset.Capacity{Cores: 1})
@@ -111,24 +112,6 @@ func TestTheSolverLeavesTimeForLeftOvers(t *testing.T) {
 			require.True(t, p.Stats.Late, "the solver has proven nothing")
 			return started(&p)
 		}
-		first := cycle()
-		require.Positive(t, first)
-		require.Less(t, first, behind, "6 ms for 600 jobs are too much while nothing is known")
-		for range 10 {
-			cycle()
-		}
 		require.Equal(t, behind+1, cycle())
-	}
-}
-
-func TestFillingIsWithinBounds(t *testing.T) {
-	begin, span := time.Unix(1000, 0), 64*time.Millisecond
-	for _, c := range []struct{ usual, off time.Duration }{
-		{0, time.Millisecond},
-		{time.Millisecond, 2 * time.Millisecond},
-		{time.Hour, 16 * time.Millisecond},
-	} {
-		f := filling{usual: c.usual}
-		require.Equal(t, c.off, begin.Add(span).Sub(f.takeOff(begin, begin.Add(span))))
 	}
 }

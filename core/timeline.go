@@ -194,6 +194,20 @@ func (p *claims) unstart() {
 	p.ends = p.ends[:last]
 }
 
+// restart takes all starts back.
+func (p *claims) restart(nodes *nodeset.Table) {
+	p.now.copyFrom(&view{nodes, p.begun})
+	p.ends = slices.DeleteFunc(p.ends, func(c claim) bool { return !c.runs })
+}
+
+// drop takes out the claim of a job that begins later.
+func (p *claims) drop(job int) claim {
+	i := slices.IndexFunc(p.reserved, func(c claim) bool { return c.Job == job })
+	c := p.reserved[i]
+	p.reserved = slices.Delete(p.reserved, i, i+1)
+	return c
+}
+
 // keep has a claim begin later.
 func (p *claims) keep(c claim) {
 	i, _ := slices.BinarySearchFunc(p.reserved, c.Start, func(r claim, t int64) int { return cmp.Compare(r.Start, t) })
@@ -279,24 +293,13 @@ func (p *claims) limit(v *view) { p.room.Left = append(p.room.Left[:0], v.left) 
 
 // free reports whether segs are free for spec now and stay so for limit seconds.
 func (p *claims) free(spec *place.Spec, segs []nodeset.Segment, limit int64) bool {
-	if spec.Charges != nil {
-		p.freeFrom(&p.quotas[0], p.clock, limit)
-		if p.limit(&p.quotas[0]); !p.room.Room(spec, segs, 0) {
-			return false
-		}
+	v := &p.now
+	if len(p.reserved) > 0 {
+		v = &p.at
+		p.freeFrom(v, p.clock, limit)
 	}
-	if !fits(p.now.nodes, spec, segs) {
-		return false
-	}
-	for i := range p.reserved {
-		if r := &p.reserved[i]; r.Start < p.clock+limit {
-			p.freeAt(&p.later, r.Start)
-			if !fits(p.later.nodes, spec, segs) {
-				return false
-			}
-		}
-	}
-	return true
+	p.limit(v)
+	return p.room.Room(spec, segs, 0) && fits(v.nodes, spec, segs)
 }
 
 // fits reports whether t has segs for spec. It leaves t as it is.

@@ -42,8 +42,12 @@ type window struct {
 // a large machine the first time; jobs for which there is none are behind the window. It has the
 // first job at least, if not as many as Window before it can never run.
 func (w *window) open(s *Snapshot, c *clock, p *Plan) {
-	looked := 0
+	looked, like := 0, 0
 	for i, job := range s.Pending {
+		if like == mostLike*w.opts.Window {
+			w.next = i
+			break
+		}
 		if looked == w.opts.Window || ((looked > 0 || i >= w.opts.Window) && c.past(eighth)) {
 			w.next, w.wanting = i, w.opts.Window-looked
 			break
@@ -54,6 +58,7 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Never})
 			continue
 		}
+		w.normal.distinct(&w.answers, w.opts.ContiguousOnly)
 		if why := w.unmodelled(); why != "" {
 			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Unmodelled})
 			continue
@@ -62,21 +67,27 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 		seat := 1
 		if len(s.Quotas) > 0 {
 			out := false
-			if seat, out = w.admit(s, i, job, p); out {
+			if seat, out = w.admit(s, i, p); out {
 				continue
 			}
 		}
-		looked += seat
-		if why, ok := w.duplicates.enough(&w.normal, job); ok && !w.opts.off.Duplicates {
-			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why.reason, Why: why.why})
+		if why, ok := w.duplicates.enough(&w.normal, job, &w.quotas); ok && !w.opts.off.Duplicates {
+			p.Decisions = append(p.Decisions, Decision{Job: i})
+			p.Decisions[len(p.Decisions)-1].waits(why)
+			like++
 			continue
 		}
+		looked += seat
 		p.Decisions = append(p.Decisions, Decision{Job: i})
 		w.index, w.jobs = append(w.index, i), append(w.jobs, job)
 		w.addVariants(s, job)
 	}
 	w.weigh()
 }
+
+// mostLike is how many times as many jobs as the window has it passes over, since they ask for what
+// others do of which no more could start: they take no seat.
+const mostLike = 8
 
 // unmodelled says why a Determiner's program does not know the job that was read last, or "".
 func (w *window) unmodelled() string {
@@ -94,7 +105,7 @@ func (w *window) unmodelled() string {
 // or decides that it is out for its quotas' sake. Seats are for jobs that can start: a user at his
 // limit keeps nobody else out. In a window with room for all every job that could start has one.
 // The first job over each quota is in without a seat: a part of the quota may be kept for it.
-func (w *window) admit(s *Snapshot, i int, job *Job, p *Plan) (seats int, out bool) {
+func (w *window) admit(s *Snapshot, i int, p *Plan) (seats int, out bool) {
 	q, specs := &w.quotas, w.normal.specs
 	d := Decision{Job: i}
 	over := q.over(specs)
@@ -103,7 +114,6 @@ func (w *window) admit(s *Snapshot, i int, job *Job, p *Plan) (seats int, out bo
 		return 0, false
 	case over >= 0:
 		d.waits(q.verdict(over))
-	case len(specs) == 1 && w.equals(q, job, &d): // it waits
 	case len(s.Pending) > w.opts.Window && q.crowded(specs):
 		w.passed = append(w.passed, len(p.Decisions))
 	default:
@@ -112,16 +122,6 @@ func (w *window) admit(s *Snapshot, i int, job *Job, p *Plan) (seats int, out bo
 	}
 	p.Decisions = append(p.Decisions, d)
 	return 0, true
-}
-
-// equals reports whether as many jobs that ask for the same have a seat as a quota lets start.
-func (w *window) equals(q *quotas, job *Job, d *Decision) bool {
-	most, quota := q.most(&w.normal.specs[0])
-	if quota < 0 || w.duplicates.before(&w.normal, job) < most+w.duplicates.spare {
-		return false
-	}
-	d.waits(q.verdict(quota))
-	return true
 }
 
 // reset begins a cycle.
@@ -150,21 +150,16 @@ type way struct {
 	preferred        bool
 }
 
-// addVariants adds a variant for each way in which the machine can meet the job that was read last,
-// those left out that say the same as an earlier one, and before each one for the same on the nodes
-// that it prefers.
+// addVariants adds a variant for each way to meet the job that was read last, and before each one for
+// the same on the nodes that it prefers.
 func (w *window) addVariants(s *Snapshot, job *Job) {
 	from := len(w.variants)
 	for k := range w.normal.specs {
 		spec := w.normal.specs[k]
-		if len(job.Alternatives) > 0 && (!spec.Valid() || w.answers.Never(&spec) != "") {
+		if !spec.Valid() {
 			continue
 		}
-		spec.Contiguous = spec.Contiguous || w.opts.ContiguousOnly
 		spec.Blocks = int32(w.blocksOf(s, &spec))
-		if slices.ContainsFunc(w.variants[from:], func(v market.Variant) bool { return v.Spec == spec }) {
-			continue
-		}
 		of := way{int32(len(w.variantStart) - 1), int32(k), false}
 		var offer []nodeset.Segment
 		if k == 0 {
@@ -185,6 +180,19 @@ func (w *window) addVariants(s *Snapshot, job *Job) {
 		w.variants[k].Of = len(w.variants) - from
 	}
 	w.variantStart = append(w.variantStart, int32(len(w.variants)))
+}
+
+// addRead is addVariants for a job without a seat, which are taken out again with remove. It returns
+// the first of them.
+func (w *window) addRead(s *Snapshot, job *Job) (from int) {
+	from = len(w.variants)
+	w.normal.distinct(&w.answers, w.opts.ContiguousOnly)
+	w.addVariants(s, job)
+	return from
+}
+
+func (w *window) remove(from int) {
+	w.variants, w.ways, w.variantStart = w.variants[:from], w.ways[:from], w.variantStart[:len(w.variantStart)-1]
 }
 
 // allIn reports whether all nodes of segs are in mask.

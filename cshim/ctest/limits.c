@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "aucsched.h"
 
@@ -97,6 +98,7 @@ int main(void)
 		jobs[i].priority = 10000 - i;
 	}
 	aucsched_abi(); /* the library is loaded */
+	sleep(2);       /* on a busy machine its threads come to rest late, and can't be used before */
 	for (int i = 0; i < CALLERS; i++)
 		if (pthread_create(&callers[i], NULL, call, NULL) != 0)
 			return 1;

@@ -55,7 +55,6 @@ var known = []violation{
 
 	{"window", "like jobs hide none", "like jobs count, each, against the window and the depth"},
 	{"window", "nodes with GPUs come last", "only keep_holes looks at that, of jobs of one node"},
-	{"window", "a preset leaves nothing idle that fits", "places in a plan hold nodes back"},
 	{"window", "a stop gives back what was counted", "nobody is stopped for a quota"},
 	{"window", "the fewest nodes of a range", "the first nodes are taken"},
 	{"window", "what is idle is taken before anybody is stopped", "preemption is part of the model"},
