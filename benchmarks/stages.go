@@ -132,7 +132,7 @@ func Model(w *Window) Stage {
 		Run:   func() error { return build.Build(&space, w.Variants, &book, nil, &m) },
 		Check: func() error { return checkModel(w, &book, &m) },
 		Sizes: func() []Size {
-			return []Size{{"columns", m.Columns()}, {"rows", m.Rows()}, {"entries", len(m.Row)}}
+			return []Size{{"columns", m.Columns()}, {"rows", m.Groups() + len(m.Cap)}, {"entries", len(m.Row)}}
 		},
 	}
 }

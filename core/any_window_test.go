@@ -69,7 +69,7 @@ func (w *anyWindow) draw(t require.TestingT) *Snapshot {
 	for i := range w.IntN(9) {
 		w.s.Pending = append(w.s.Pending, w.drawJob(i))
 	}
-	SortQueue(w.s.Pending)
+	sortQueue(w.s.Pending)
 	return w.s
 }
 

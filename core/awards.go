@@ -64,7 +64,7 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 	}
 	p.Objective, p.Bound = x.objective+added, min(x.bound+added, p.Stats.GlobalBound)
 	p.Stats.Jobs, p.Stats.Bids, p.Stats.BidClasses = len(in.window.jobs), len(book.Bids), book.NodeSets
-	p.Stats.Rows, p.Stats.Entries = m.Rows(), len(m.Row)
+	p.Stats.Rows, p.Stats.Entries = m.Groups()+len(m.Cap), len(m.Row)
 	p.Stats.Status, p.Stats.Work = result.Status.String(), result.Work
 	return nil
 }

@@ -17,27 +17,6 @@ import (
 // cycle's, or not whole.
 var ErrBusy = cycle.ErrBusy
 
-// JobError is a fault of one job of a snapshot's queue, or of a [Cluster].
-type JobError struct {
-	// Job is the job's index in Snapshot.Pending, -1 in a Cluster. ID is its name.
-	Job int
-	ID  string
-	// Fault is the field at fault, named as in a window file.
-	Fault *bids.FieldError
-	is    error
-}
-
-func (e *JobError) Error() string {
-	if e.Job < 0 {
-		return fmt.Sprintf("job %s: %v", e.ID, e.Fault)
-	}
-	return fmt.Sprintf("jobs[%d] (%s): %v", e.Job, e.ID, e.Fault)
-}
-
-// Unwrap gives the fault, and ErrUnknownJob, ErrDuplicateJob, ErrUnknownNode or
-// ErrUnknownResource if it is that.
-func (e *JobError) Unwrap() []error { return causes(e.Fault, e.is) }
-
 // Faults of a call.
 var (
 	errNotNew  = errors.New("the auction was not made by NewAuction")
@@ -46,7 +25,7 @@ var (
 )
 
 // Validate reports the first fault for which Decide refuses the snapshot: no machine, a quota out
-// of range, or, as a [*JobError], a job that is not there, a priority or time limit out of range, a
+// of range, or, as a [*Error], a job that is not there, a priority or time limit out of range, a
 // priority above that of the job before it, or an id that another job has. Requests are not looked
 // at: one that no machine can meet waits, with Never as its Why.
 func (s *Snapshot) Validate() error { return new(checker).check(s) }
@@ -55,8 +34,11 @@ func (s *Snapshot) Validate() error { return new(checker).check(s) }
 type checker struct{ ids map[string]struct{} }
 
 func (c *checker) check(s *Snapshot) error {
-	if s.Nodes == nil {
+	switch {
+	case s.Nodes == nil:
 		return errNoNodes
+	case s.sound:
+		return nil
 	}
 	if s.Tiers != nil && len(s.Tiers) != s.Nodes.Len() {
 		return fmt.Errorf("tiers: there are %d, for %d nodes", len(s.Tiers), s.Nodes.Len())
@@ -73,10 +55,10 @@ func (c *checker) check(s *Snapshot) error {
 	last, ascending := int64(MaxPriority), true
 	for i, job := range s.Pending {
 		if job == nil {
-			return &JobError{Job: i, Fault: &bids.FieldError{Field: "job", Why: "must not be nil"}}
+			return &Error{Of: "job", Job: i, Fault: &bids.FieldError{Field: "job", Why: "must not be nil"}}
 		}
 		if f := job.fault(last); f != nil {
-			return &JobError{Job: i, ID: job.ID, Fault: f}
+			return &Error{Of: "job", Name: job.ID, Job: i, Fault: f}
 		}
 		last = job.Priority
 		ascending = ascending && (i == 0 || compareIDs(s.Pending[i-1].ID, job.ID) < 0)
@@ -99,13 +81,7 @@ func (s *Snapshot) runningFault() error {
 
 // priceFault is what is wrong with a Running.Price and Class, or nil.
 func priceFault(price int64, class int) *bids.FieldError {
-	if price < 0 || price > MaxPriority {
-		return &bids.FieldError{Field: "price", Value: price, Why: fmt.Sprintf("must be 0 to %d", int64(MaxPriority))}
-	}
-	if class < 0 || class > MaxClass {
-		return &bids.FieldError{Field: "class", Value: class, Why: fmt.Sprintf("must be 0 to %d", MaxClass)}
-	}
-	return nil
+	return cmp.Or(outOf("price", price, MaxPriority), outOf("class", int64(class), MaxClass))
 }
 
 // fault is what is wrong with the numbers of a job of the queue that comes after one of
@@ -128,7 +104,8 @@ func (c *checker) checkIDs(jobs []*Job) error {
 	defer clear(c.ids) // the ids are the caller's
 	for i, job := range jobs {
 		if c.ids[job.ID] = struct{}{}; len(c.ids) == i {
-			return &JobError{i, job.ID, &bids.FieldError{Field: "id", Value: job.ID, Why: "there are two jobs of this id"}, ErrDuplicateJob}
+			f := &bids.FieldError{Field: "id", Value: job.ID, Why: "there are two jobs of this id"}
+			return &Error{"job", job.ID, i, f, ErrDuplicate}
 		}
 	}
 	return nil

@@ -92,7 +92,7 @@ func TestDecideRefusesQueuesThatAreNone(t *testing.T) {
 			s.Pending = spoil(q)
 			err := a.Decide(context.Background(), s, core.Limits{}, &p)
 			require.ErrorContains(t, err, want)
-			var fault *core.JobError
+			var fault *core.Error
 			require.ErrorAs(t, err, &fault)
 			var field *bids.FieldError
 			require.ErrorAs(t, err, &field)
@@ -140,7 +140,7 @@ func TestAStreamDoesNotStarveTheHead(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 300, at, "never")
 	_, err = headStarts(t, 0)
-	var fault *core.JobError
+	var fault *core.Error
 	require.ErrorAs(t, err, &fault)
 	require.Equal(t, "time_limit_s", fault.Fault.Field)
 }

@@ -3,8 +3,7 @@
 package core
 
 import (
-	"cmp"
-	"slices"
+	"errors"
 	"sync"
 	"time"
 
@@ -23,6 +22,7 @@ type Cluster struct {
 	clock    func() time.Time
 	deadline time.Duration
 	seed     uint64
+	listen   func(Event)
 	cycle    sync.Mutex // held for a whole cycle; never locked while mu is
 	scratch  scratch    // of the cycle
 
@@ -32,6 +32,7 @@ type Cluster struct {
 	serial  uint64     // of the job submitted last
 	jobs    map[string]*clusterJob
 	queue   []*clusterJob // in queue order
+	pending []*Job        // those of the queue
 	running []*clusterJob // in the order of their starts
 	machine machine
 	quotas  clusterQuotas
@@ -39,10 +40,11 @@ type Cluster struct {
 }
 
 // ClusterOptions are the settings of a Cluster. The zero value is that of an Auction with
-// the preset none, and cycles that end by themselves.
+// the preset none that tells all jobs when they are expected to start (AuctionOptions.Estimates),
+// and cycles that end by themselves.
 type ClusterOptions struct {
-	// Policy decides; nil means an Auction without a preset and with Clock. It must not be
-	// used elsewhere, and has to go by the same clock.
+	// Policy decides; nil means an Auction as above, with Clock. It must not be used elsewhere, and
+	// has to go by the same clock.
 	Policy Policy
 	// Clock tells the time; nil means time.Now.
 	Clock func() time.Time
@@ -50,14 +52,52 @@ type ClusterOptions struct {
 	Deadline time.Duration
 	// Seed starts the random choices of each cycle.
 	Seed uint64
+	// Listen, if not nil, is called after each change and each cycle, on the goroutine of the caller
+	// that made it, which waits for it. What several callers do at once may come in any order.
+	Listen func(Event)
+}
+
+// Event is something that has happened to a Cluster: for a log, or for counters.
+type Event struct {
+	At time.Time
+	// Kind is submit, update, cancel, adopt, requeue, end or price, of a Job; node or remove, of a
+	// Node; topology; quota, of a Quota; or cycle, which has a Cycle with the jobs that it starts. The
+	// Cycle is the caller's: only read it.
+	Kind             string
+	Job, Node, Quota string
+	Cycle            *Cycle
+}
+
+// Node is a node of a Cluster.
+type Node struct {
+	Name string
+	// Capacity is what it has in all.
+	nodeset.Capacity
+	// Down says that no job starts there, as on a node that is drained. What jobs hold there stays
+	// held.
+	Down bool
+	// Tier says how early the node is to be used: jobs get nodes of lower tiers where they can.
+	Tier uint8
+	// Leaf is the switch above the node, one of those of SetTopology; "": none.
+	Leaf string
+	// Resources are further ones that it has in all, by name: memory, GPUs of one type, whatever a
+	// site counts, in units of its own. 0 makes a name known, so that jobs may wait for nodes with
+	// more.
+	Resources map[string]int64
+	// GPUShares says that jobs may share its GPUs, and how many shares each GPU has, in units of the
+	// caller's: per cent, GB of its memory; 0: GPUs are given whole only. All of a job's share
+	// ([JobSpec.GPUShare]) is on one GPU. A GPU is either given whole or shared, and is whole again
+	// when the last job with a share of it has ended. All GPUs of a node are alike: one with several
+	// types has to have 0, if jobs ask for types. Shares count as one further resource.
+	GPUShares int64
 }
 
 // JobSpec is a job as it is submitted to a Cluster.
 type JobSpec struct {
-	// ID names the job. No other job that waits or runs may have it.
+	// ID names the job, in text that can be printed. No other job that waits or runs may have it.
 	ID string
 	// Request is what the job asks for, in the way that it likes best. Its Eligible, Uses, Charges
-	// and Components must be nil.
+	// and Components must be nil. What it demands of switches, it demands of those of SetTopology.
 	bids.Request
 	// Components are its further parts: see [bids.Request.Components].
 	Components []Way
@@ -66,7 +106,7 @@ type JobSpec struct {
 	// Takes is what the job takes of further resources on each of its nodes, by name.
 	Takes map[string]nodeset.Use
 	// GPUShare is how many of the shares of one GPU the job wants, and no GPU beside, on its one
-	// node; 0: none. See [Cluster.SetGPUShares].
+	// node; 0: none. See Node.GPUShares.
 	GPUShare int64
 	// Counts is what the job counts against quotas while it runs, by name.
 	Counts map[string]nodeset.Use
@@ -80,6 +120,9 @@ type JobSpec struct {
 	// TimeLimit is for how long the job may run, more than 0. NoTimeLimit * time.Second is without
 	// a limit. Parts of a second are rounded up.
 	TimeLimit time.Duration
+	// Since is from when on it could have started; zero: from now on, or of a job that is there
+	// already as before.
+	Since time.Time
 	// Preempts are the classes of running jobs that may be stopped for the job. See Job.Preempts.
 	Preempts uint64
 	// Price and Class say for whom the job may be stopped once it runs. See Running.Price.
@@ -87,10 +130,12 @@ type JobSpec struct {
 	Class int
 }
 
-// Way is one way to meet a job.
+// Way is one way to meet a job, or one component of it.
 type Way struct {
 	// Request is complete by itself. Its Eligible, Uses, Charges and Components must be nil.
 	bids.Request
+	// Components are the further parts of an alternative.
+	Components []Way
 	// On names the nodes that may be used; nil means those of the job, for a component all.
 	On []string
 	// Takes is what is taken of further resources; nil means nothing.
@@ -99,24 +144,6 @@ type Way struct {
 	GPUShare int64
 	// Counts is what is counted against quotas; nil means nothing.
 	Counts map[string]nodeset.Use
-}
-
-// clusterJob is a job that waits or runs.
-type clusterJob struct {
-	id     string
-	serial uint64
-	job    *Job       // of a waiting job; replaced, never changed, since a cycle may read it
-	on     [][]string // nodes that its ways name, the job's own first, those of components last
-	prefer []string
-	run    bool
-	end    int64             // of a running job
-	held   []nodeset.Segment // by a running job; replaced, never changed
-	uses   nodeset.Uses      // by a running job on these; never changed
-	price  int64             // once it runs; 0: nobody may have it stopped
-	class  int
-	counts nodeset.Uses  // of a running job, each as an amount; never changed
-	beside []*clusterJob // of a running job: its components, which run as jobs do
-	leader *clusterJob   // of such a component: the job
 }
 
 // NewCluster returns a cluster without nodes and jobs.
@@ -129,151 +156,34 @@ func NewCluster(o ClusterOptions) (*Cluster, error) {
 	}
 	if o.Policy == nil {
 		auctionOptions := Preset("none")
-		auctionOptions.Clock = o.Clock
+		auctionOptions.Clock, auctionOptions.Estimates = o.Clock, true
 		auction, err := NewAuction(auctionOptions, nil)
 		if err != nil {
 			return nil, err
 		}
 		o.Policy = auction
 	}
-	return &Cluster{policy: o.Policy, clock: o.Clock, deadline: o.Deadline, seed: o.Seed,
+	return &Cluster{policy: o.Policy, clock: o.Clock, deadline: o.Deadline, seed: o.Seed, listen: o.Listen,
 		epoch: o.Clock(), jobs: make(map[string]*clusterJob), machine: newMachine()}, nil
 }
 
-// Submit puts a job into the queue, behind those of its priority. The error is a [*JobError]. A job
-// that no node of today could run is not refused: nodes may come. Decide says Never of it as long
-// as none does.
-func (c *Cluster) Submit(spec JobSpec) error {
-	job, err := newClusterJob(&spec)
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.unused(spec.ID); err != nil {
-		return err
-	}
-	if err := c.machine.knows(job); err != nil {
-		return err
-	}
-	if err := c.knowGPUShares(job.id, spec.mostGPUShare()); err != nil {
-		return err
-	}
-	if err := c.number(job, &spec); err != nil {
-		return err
-	}
-	c.serial++
-	job.serial, job.job.Since = c.serial, c.second()
-	c.machine.name(job)
-	c.jobs[job.id] = job
-	at, _ := slices.BinarySearchFunc(c.queue, job, byQueue)
-	c.queue = slices.Insert(c.queue, at, job)
-	return nil
-}
+var errNotNewCluster = errors.New("the cluster was not made by NewCluster")
 
-// Cancel takes a waiting job out of the queue. The error is a [*JobError]: one that is
-// ErrUnknownJob, or one of a job that runs. Stop that, and call Ended.
-func (c *Cluster) Cancel(id string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	job, ok := c.jobs[id]
-	switch {
-	case !ok:
-		return unknownJob(id)
-	case job.run:
-		return jobFault(id, "id", id, "the job runs: stop it, and say that it has ended", nil)
+// change makes a change, and tells of it.
+func (c *Cluster) change(e Event, make func() error) error {
+	if c.policy == nil {
+		return errNotNewCluster
 	}
-	at, _ := slices.BinarySearchFunc(c.queue, job, byQueue)
-	c.queue = slices.Delete(c.queue, at, at+1)
-	delete(c.jobs, id)
-	return nil
-}
-
-// Ended gives back what a running job holds. Nothing is remembered of it: its id may be used again.
-// The error is a [*JobError]: one that is ErrUnknownJob, or one of a job that waits.
-func (c *Cluster) Ended(id string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	job, err := c.runningJob(id)
-	if err != nil {
-		return err
+	err := func() error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		e.At = c.timeOf(c.second())
+		return make()
+	}()
+	if err == nil && c.listen != nil {
+		c.listen(e)
 	}
-	c.giveBack(job)
-	c.quotas.count(job.counts, -1)
-	delete(c.jobs, id)
-	return nil
-}
-
-// runningJob is the job of that id, which must run; with c.mu.
-func (c *Cluster) runningJob(id string) (*clusterJob, error) {
-	job, ok := c.jobs[id]
-	switch {
-	case !ok:
-		return nil, unknownJob(id)
-	case !job.run:
-		return nil, jobFault(id, "id", id, "the job does not run", nil)
-	}
-	return job, nil
-}
-
-// Adopt tells of a job that runs already, as after a restart of the caller: s is what Decide once
-// returned. Its nodes must be there, though they may be down. The error is a [*JobError] or
-// [*NodeError].
-func (c *Cluster) Adopt(s Start) error {
-	if err := checkID(s.Job); err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.unused(s.Job); err != nil {
-		return err
-	}
-	if s.Price > 0 && len(s.Components) > 0 {
-		return jobFault(s.Job, "price", s.Price, "it has components, which would go on", nil)
-	}
-	if f := priceFault(s.Price, s.Class); f != nil {
-		return &JobError{Job: -1, ID: s.Job, Fault: f}
-	}
-	if f := takesFault("uses", &bids.Request{}, s.Takes); f != nil {
-		return &JobError{Job: -1, ID: s.Job, Fault: f}
-	}
-	if err := c.checkAdoptedShare(&s); err != nil {
-		return err
-	}
-	uses, err := c.machine.numbered(s.Job, "uses", s.Takes, s.GPUShare)
-	if err != nil {
-		return err
-	}
-	counts, err := c.quotas.adopted(s.Job, s.Counts)
-	if err != nil {
-		return err
-	}
-	held, err := c.hold(s.Nodes, uses, uint8(s.SharedGPU))
-	if err != nil {
-		return err
-	}
-	job := &clusterJob{id: s.Job, run: true, held: held, uses: uses, counts: counts, end: c.secondOf(s.End),
-		price: s.Price, class: s.Class}
-	c.running = append(c.running, job)
-	if err := c.adoptComponents(job, s.Components); err != nil {
-		return err
-	}
-	c.quotas.count(counts, 1)
-	c.jobs[job.id] = job
-	return nil
-}
-
-// byQueue orders jobs as the queue does: by falling priority, equals as they came.
-func byQueue(a, b *clusterJob) int {
-	return cmp.Or(cmp.Compare(b.job.Priority, a.job.Priority), cmp.Compare(a.serial, b.serial))
-}
-
-// unused reports a job that waits or runs by that id.
-func (c *Cluster) unused(id string) error {
-	if _, used := c.jobs[id]; used {
-		return jobFault(id, "id", id, "there are two jobs of this id", ErrDuplicateJob)
-	}
-	return nil
+	return err
 }
 
 // second is the second that it is, which never goes back. The caller holds mu.
@@ -283,7 +193,7 @@ func (c *Cluster) second() int64 {
 }
 
 // secondOf is the second by which it is t.
-func (c *Cluster) secondOf(t time.Time) int64 { return max(0, seconds(t.Sub(c.epoch))) }
+func (c *Cluster) secondOf(t time.Time) int64 { return seconds(t.Sub(c.epoch)) }
 
 // timeOf is when a second begins.
 func (c *Cluster) timeOf(second int64) time.Time {

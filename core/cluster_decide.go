@@ -4,6 +4,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -21,8 +22,8 @@ type Cycle struct {
 	// they are in Waiting, and each cycle says so again. A job that is being stopped costs next to
 	// nothing: see SetPrice.
 	Preempted []Preempted
-	// Waiting are the other jobs, in queue order, but for those that Dropped has, or that came
-	// meanwhile.
+	// Waiting are the other jobs that the cycle has looked at, in queue order, but for those that
+	// Dropped has. What was said of jobs further down holds: see [Cluster.Waiting].
 	Waiting []Waiting
 	// Dropped are starts that no longer held when the cycle was over.
 	Dropped []Dropped
@@ -51,8 +52,8 @@ type Start struct {
 	Components []Placed
 	// Counts is how much it counts against quotas until it ends, by name; nil: nothing.
 	Counts map[string]int64
-	// End is the time by which its limit is over.
-	End time.Time
+	// Begin is when it started, and End the time by which its limit is over.
+	Begin, End time.Time
 	// Price and Class are those of its JobSpec.
 	Price int64
 	Class int
@@ -83,9 +84,11 @@ type Waiting struct {
 type Dropped struct {
 	// Job is its id.
 	Job string
-	// Why is a [*NodeError] or a [*JobError].
+	// Why is a [*Error] or a [*Error].
 	Why error
 }
+
+var errNoContext = errors.New("the context is nil")
 
 // Reasons of a Cluster's own.
 const (
@@ -106,17 +109,35 @@ type scratch struct {
 	plan      Plan
 }
 
+// Placed is what one component of a job gets: see [Start].
+type Placed struct {
+	Nodes []Share
+	Takes map[string]nodeset.Use
+}
+
 // Decide runs a cycle: it copies the state, has the policy decide on the copy, checks the plan with
 // [Verify], and counts as started what still holds by then. Call it when something has changed; a
 // job starts by no other way. It is one call at a time: a second one at once gets [ErrBusy], and
 // changes nothing. The error may also be that of ctx, [ErrInvalidPlan] where the policy is
 // defective, or the policy's; then nothing starts.
+//
+// Before the Starts are launched the state should be stored, with [Cluster.WriteWindow], or each of
+// them: a caller that ends in between would start these jobs twice.
 func (c *Cluster) Decide(ctx context.Context) (*Cycle, error) {
-	if !c.cycle.TryLock() {
+	switch {
+	case c.policy == nil:
+		return nil, errNotNewCluster
+	case ctx == nil:
+		return nil, errNoContext
+	case !c.cycle.TryLock():
 		return nil, ErrBusy
 	}
 	defer c.cycle.Unlock()
 	w := &c.scratch
+	limits := Limits{Seed: c.seed}
+	if c.deadline > 0 {
+		limits.Deadline = c.clock().Add(c.deadline)
+	}
 	at, err := c.copyState(w)
 	if err != nil {
 		return nil, err
@@ -124,17 +145,20 @@ func (c *Cluster) Decide(ctx context.Context) (*Cycle, error) {
 	if len(w.names) == 0 {
 		return w.nothing(at), ctx.Err()
 	}
-	limits := Limits{Seed: c.seed}
-	if c.deadline > 0 {
-		limits.Deadline = c.clock().Add(c.deadline)
-	}
 	if err := c.policy.Decide(ctx, &w.snapshot, limits, &w.plan); err != nil {
 		return nil, err
 	}
 	if err := Verify(&w.snapshot, &w.plan); err != nil {
 		return nil, err
 	}
-	return c.apply(w, at)
+	cycle, err := c.apply(w, at)
+	if ended, ok := c.policy.(interface{ Ended(time.Time) }); ok && err == nil {
+		ended.Ended(c.clock()) // later cycles leave time for this
+	}
+	if err == nil && c.listen != nil {
+		c.listen(Event{At: at, Kind: "cycle", Cycle: cycle})
+	}
+	return cycle, err
 }
 
 // copyState makes w a copy of the state that no other goroutine writes to.
@@ -142,22 +166,17 @@ func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	m := &c.machine
-	m.nameQueue(c.queue)
+	c.nameQueue()
 	w.names, w.numbering = m.names, m.numbering
 	s := &w.snapshot
-	clear(w.queue) // they would keep ended jobs alive
-	clear(w.running)
-	w.running = w.running[:0]
-	clear(s.Pending)
+	clear(w.running) // they would keep ended jobs alive
 	clear(s.Running)
+	w.running = w.running[:0]
 	*s = Snapshot{Now: c.second(), Nodes: &w.nodes, Tiers: m.tiers(w), Recent: append(s.Recent[:0], c.demand.Recent()...),
-		Quotas: c.quotas.left(s.Quotas[:0]), Pending: s.Pending[:0], Running: s.Running[:0]}
-	w.queue = append(w.queue[:0], c.queue...)
-	for _, job := range c.queue {
-		s.Pending = append(s.Pending, job.job)
-	}
+		Quotas: c.quotas.left(s.Quotas[:0]), Pending: copied(s.Pending, c.pending), Running: s.Running[:0], sound: true}
+	w.queue = copied(w.queue, c.queue)
 	for _, job := range c.running {
-		if len(job.held) > 0 { // its nodes may all be gone
+		if len(job.held) > 0 && job.id != "" { // its nodes may all be gone
 			s.Running = append(s.Running, Running{ID: job.id, End: job.end, Segs: job.held, Uses: job.uses, Charges: job.counts,
 				Price: job.price, Class: job.class})
 			w.running = append(w.running, job)
@@ -166,11 +185,24 @@ func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
 	if len(w.names) == 0 {
 		return c.timeOf(s.Now), nil
 	}
+	if s.Topology, err = m.topology(); err != nil {
+		return time.Time{}, err
+	}
 	if err := m.refresh(c.running); err != nil {
 		return time.Time{}, err
 	}
 	w.nodes.CopyFrom(m.table)
 	return c.timeOf(s.Now), nil
+}
+
+// copied is a copy of src in the memory of dst, which keeps nothing else alive.
+func copied[T any](dst, src []T) []T {
+	was := len(dst)
+	dst = append(dst[:0], src...)
+	if len(src) < was {
+		clear(dst[len(src):was])
+	}
+	return dst
 }
 
 // nothing is the cycle of a cluster without nodes.
@@ -185,36 +217,57 @@ func (w *scratch) nothing(at time.Time) *Cycle {
 // apply starts what of a plan still holds.
 func (c *Cluster) apply(w *scratch, at time.Time) (*Cycle, error) {
 	cycle := &Cycle{At: at, Stats: w.plan.Stats}
-	decided := make([]*Decision, len(w.queue))
-	for i := range w.plan.Decisions {
-		decided[w.plan.Decisions[i].Job] = &w.plan.Decisions[i]
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.machine.nameQueue(c.queue)
+	c.nameQueue()
 	if len(c.machine.names) > 0 {
 		if err := c.machine.refresh(c.running); err != nil {
 			return nil, err
 		}
 	}
 	waits := c.stop(w, cycle)
-	for i, job := range w.queue {
-		d := decided[i]
-		if d != nil && d.Start && waits[i] {
-			d = &Decision{Reason: reasonStops}
+	var started []int // where they are in the queue
+	for i := range w.plan.Decisions {
+		d := &w.plan.Decisions[i]
+		job := w.queue[d.Job]
+		if d.Start && waits[d.Job] {
+			d = &Decision{Job: d.Job, Reason: reasonStops}
 		}
-		if d != nil && d.Start {
-			c.start(w, job, d, cycle)
-		} else if c.jobs[job.id] == job {
-			cycle.Waiting = append(cycle.Waiting, c.waiting(job, d))
+		switch {
+		case d.Start:
+			if c.start(w, job, d, cycle) {
+				at, _ := slices.BinarySearchFunc(c.queue, job, byQueue)
+				started = append(started, at)
+			}
+		case c.jobs[job.id] == job:
+			job.told = c.waiting(job, d)
+			cycle.Waiting = append(cycle.Waiting, job.told)
 		}
 	}
-	c.queue = slices.DeleteFunc(c.queue, func(job *clusterJob) bool { return job.run })
+	slices.Sort(started)
+	c.queue, c.pending = leaveOut(c.queue, started), leaveOut(c.pending, started)
 	return cycle, nil
 }
 
+// leaveOut is list without the elements at some places, which ascend.
+func leaveOut[T any](list []T, places []int) []T {
+	if len(places) == 0 {
+		return list
+	}
+	left := list[:places[0]]
+	for i, at := range places {
+		next := len(list)
+		if i+1 < len(places) {
+			next = places[i+1]
+		}
+		left = append(left, list[at+1:next]...)
+	}
+	clear(list[len(left):])
+	return left
+}
+
 // start starts a job as decided, or says in the cycle why not. The queue has it still.
-func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) {
+func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) bool {
 	held, err := c.stillHolds(w, job, d)
 	var counts nodeset.Uses
 	way, _ := job.job.Way(d.Alternative)
@@ -226,29 +279,148 @@ func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) 
 	}
 	if err != nil {
 		cycle.Dropped = append(cycle.Dropped, Dropped{job.id, err})
-		return
+		return false
 	}
 	c.demand.Come(&way, c.second())
-	job.run, job.held, job.end, job.counts = true, held[0], c.second()+job.job.TimeLimit, counts
+	job.run, job.held, job.begin, job.met, job.counts = true, held[0], c.second(), d.Alternative, counts
+	job.end = job.begin + job.job.TimeLimit
 	_, job.uses = d.Part(0)
 	c.quotas.count(counts, 1)
-	job.job, job.on, job.prefer = nil, nil, nil
+	job.job = nil
 	c.running = append(c.running, job)
-	takes, share := c.machine.takes(job.uses)
-	cycle.Starts = append(cycle.Starts, Start{Job: job.id, Alternative: d.Alternative,
-		Nodes: shares(c.machine.names, job.held), Takes: takes, GPUShare: share, SharedGPU: int(job.held[0].Bin),
-		Components: c.startComponents(job, d, held), Counts: c.quotas.counts(counts), End: c.timeOf(job.end),
-		Price: job.price, Class: job.class})
+	for k := 1; k < len(held); k++ {
+		_, uses := d.Part(k)
+		c.runBeside(job, job.component(k, held[k], uses))
+	}
+	cycle.Starts = append(cycle.Starts, c.startOf(job))
+	return true
 }
 
-// waiting is what a cycle says of a job that does not start; d is nil if it has not looked at it.
-func (c *Cluster) waiting(job *clusterJob, d *Decision) Waiting {
-	if d == nil {
-		return Waiting{Job: job.id, Reason: reasonUnseen}
+// stillHolds is the decision's allocation by part on the nodes of now, in memory of its own, if the
+// request is still met by it.
+func (c *Cluster) stillHolds(w *scratch, job *clusterJob, d *Decision) (held [][]nodeset.Segment, err error) {
+	m := &c.machine
+	switch now := c.jobs[job.id]; {
+	case now == nil:
+		return nil, unknownJob(job.id)
+	case now != job:
+		return nil, jobFault(job.id, "id", job.id, "it asks for something else now", nil)
 	}
+	var all []nodeset.Segment
+	for k := range d.Parts() {
+		part, _ := d.Part(k)
+		part = slices.Clone(part)
+		if w.numbering != m.numbering {
+			if part, err = m.renumbered(w.names, part); err != nil {
+				return nil, err
+			}
+		}
+		for i := range part {
+			part[i].Part = uint8(k)
+		}
+		held, all = append(held, part), append(all, part...)
+	}
+	way, _ := job.job.Way(d.Alternative)
+	// Nodes may lie elsewhere than they did.
+	if err := CheckAllocation(&way, all, len(m.names)); err != nil {
+		return nil, jobFault(job.id, "nodes", shares(m.names, all), "they no longer suit it", nil)
+	}
+	tree, err := m.topology()
+	if err == nil && tree != w.snapshot.Topology {
+		err = checkBelow(tree, &way, all)
+	}
+	return held, err
+}
+
+// takeParts takes what a job starts on, part by part. If a node lacks any of it, nothing is taken.
+func (m *machine) takeParts(held [][]nodeset.Segment, d *Decision) error {
+	for k, part := range held {
+		_, uses := d.Part(k)
+		err := m.notUp(part)
+		if err == nil {
+			err = m.lack(part, uses)
+		}
+		if err != nil {
+			for i, part := range held[:k] {
+				_, uses := d.Part(i)
+				must(m.table.ReleaseWith(part, uses))
+			}
+			return err
+		}
+		must(m.table.AllocateWith(part, uses))
+	}
+	return nil
+}
+
+// waiting is what a cycle says of a job that does not start.
+func (c *Cluster) waiting(job *clusterJob, d *Decision) Waiting {
 	w := Waiting{Job: job.id, Why: d.Why, Reason: d.Reason}
 	if d.Kept {
 		w.Expected = c.timeOf(d.Expected)
 	}
 	return w
+}
+
+// Snapshot is the state as policies see it, with the names of the nodes by their numbers: for
+// another policy, a Verify, or an Explainer. It is the caller's.
+func (c *Cluster) Snapshot() (s *Snapshot, nodes []string, err error) {
+	if c.policy == nil {
+		return nil, nil, errNotNewCluster
+	}
+	w := new(scratch)
+	if _, err = c.copyState(w); err == nil && len(w.names) == 0 {
+		err = errNoNodes
+	}
+	return &w.snapshot, w.names, err
+}
+
+// Explain says why a waiting job waits, with names: see [Explainer]. It has the policy decide on the
+// state of now, as a cycle does, and as often as o says on changed ones; so it is one at a time with
+// Decide, and gets or gives [ErrBusy]. The error may be an [*Error] that is ErrUnknown.
+func (c *Cluster) Explain(ctx context.Context, id string, o ExplainOptions) (*Explanation, error) {
+	switch {
+	case c.policy == nil:
+		return nil, errNotNewCluster
+	case ctx == nil:
+		return nil, errNoContext
+	case !c.cycle.TryLock():
+		return nil, ErrBusy
+	}
+	defer c.cycle.Unlock()
+	s, names, err := c.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(s.Pending, func(job *Job) bool { return job.ID == id })
+	if at < 0 {
+		return nil, unknownJob(id)
+	}
+	limits := Limits{Seed: c.seed}
+	if c.deadline > 0 {
+		limits.Deadline = c.clock().Add(c.deadline)
+	}
+	e, err := NewExplainer(ctx, c.policy, s, limits)
+	if err != nil {
+		return nil, err
+	}
+	x, err := e.Explain(ctx, at, o)
+	if err == nil {
+		x.name(s, names)
+	}
+	return x, err
+}
+
+// name puts an explanation into names.
+func (x *Explanation) name(s *Snapshot, nodes []string) {
+	x.Nodes = shares(nodes, x.Place)
+	for _, rivals := range [][]Rival{x.Rivals, x.Stops} {
+		for i := range rivals {
+			r := &rivals[i]
+			if r.Nodes = shares(nodes, r.Segs); r.Role == Holds {
+				r.ID = s.Running[r.Job].ID
+			} else {
+				r.ID = s.Pending[r.Job].ID
+			}
+		}
+	}
 }

@@ -10,33 +10,39 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// What errors of a Cluster are, for errors.Is.
+// What an [Error] is, for errors.Is.
 var (
-	ErrUnknownJob   = errors.New("there is no such job")
-	ErrDuplicateJob = errors.New("there are two jobs of one id")
-	ErrUnknownNode  = errors.New("there is no such node")
+	// ErrUnknown is of a job, a node, a resource or a quota that there is not, or never was.
+	ErrUnknown = errors.New("there is no such thing")
+	// ErrDuplicate is of the id of a job that another job has.
+	ErrDuplicate = errors.New("there are two jobs of one id")
 )
 
-// NodeError is a fault of one node of a [Cluster].
-type NodeError struct {
-	// Node is the node's name.
-	Node string
+// Error is a fault of one job of a snapshot's queue, or of a job, a node, a quota or a switch of a
+// [Cluster].
+type Error struct {
+	// Of says of what it is: job, node, quota or switch; Name is its name, or the id of a job.
+	Of, Name string
+	// Job is the job's index in Snapshot.Pending, -1 in a Cluster.
+	Job int
 	// Fault is the field at fault, named as in a window file.
 	Fault *bids.FieldError
 	is    error
 }
 
-func (e *NodeError) Error() string { return fmt.Sprintf("node %s: %v", e.Node, e.Fault) }
-
-// Unwrap gives the fault, and ErrUnknownNode if it is that.
-func (e *NodeError) Unwrap() []error { return causes(e.Fault, e.is) }
-
-// causes are what an error wraps: a fault, and what kind it is, if that has a name.
-func causes(fault *bids.FieldError, is error) []error {
-	if is == nil {
-		return []error{fault}
+func (e *Error) Error() string {
+	if e.Job >= 0 {
+		return fmt.Sprintf("jobs[%d] (%s): %v", e.Job, e.Name, e.Fault)
 	}
-	return []error{fault, is}
+	return fmt.Sprintf("%s %s: %v", e.Of, e.Name, e.Fault)
+}
+
+// Unwrap gives the fault, and ErrUnknown or ErrDuplicate if it is that.
+func (e *Error) Unwrap() []error {
+	if e.is == nil {
+		return []error{e.Fault}
+	}
+	return []error{e.Fault, e.is}
 }
 
 // OptionError is a setting that is out of range.
@@ -49,20 +55,28 @@ type OptionError struct {
 
 func (e *OptionError) Error() string { return fmt.Sprintf("%s %v: %s", e.Option, e.Value, e.Why) }
 
+func faultOf(of, name, field string, value any, why string, is error) error {
+	return &Error{of, name, -1, &bids.FieldError{Field: field, Value: value, Why: why}, is}
+}
+
 func jobFault(id, field string, value any, why string, is error) error {
-	return &JobError{-1, id, &bids.FieldError{Field: field, Value: value, Why: why}, is}
+	return faultOf("job", id, field, value, why, is)
 }
 
 func nodeFault(name, field string, value any, why string, is error) error {
-	return &NodeError{name, &bids.FieldError{Field: field, Value: value, Why: why}, is}
+	return faultOf("node", name, field, value, why, is)
 }
 
 func unknownJob(id string) error {
-	return jobFault(id, "id", id, "no job of this id waits or runs", ErrUnknownJob)
+	return jobFault(id, "id", id, "no job of this id waits or runs", ErrUnknown)
 }
 
-func unknownNode(name string) error {
-	return nodeFault(name, "name", name, "there is no such node", ErrUnknownNode)
+// outOf is that a value is out of 0 to most, or nil.
+func outOf(field string, value, most int64) *bids.FieldError {
+	if value < 0 || value > most {
+		return &bids.FieldError{Field: field, Value: value, Why: fmt.Sprintf("must be 0 to %d", most)}
+	}
+	return nil
 }
 
 // useFault is what is wrong with the amounts of a use, or nil.

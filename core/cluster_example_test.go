@@ -22,7 +22,7 @@ func ExampleCluster() {
 		return
 	}
 	for _, name := range []string{"a1", "a2", "a3", "a4"} {
-		if err := cluster.SetNode(name, nodeset.Capacity{Cores: 8, GPUs: 2}, name != "a4"); err != nil {
+		if err := cluster.SetNode(core.Node{Name: name, Capacity: nodeset.Capacity{Cores: 8, GPUs: 2}, Down: name == "a4"}); err != nil {
 			fmt.Println(err)
 		}
 	}
@@ -61,15 +61,15 @@ func ExampleCluster() {
 }
 
 // Nodes with memory and GPUs of two types: a job takes what it needs of them by name.
-func ExampleCluster_SetResources() {
+func ExampleNode() {
 	cluster, err := core.NewCluster(core.ClusterOptions{})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	_ = cluster.SetNode("g1", nodeset.Capacity{Cores: 32, GPUs: 4}, true)
-	err = cluster.SetResources("g1", map[string]int64{"memory": 256_000, "gpu:a100": 2, "gpu:v100": 2})
-	fmt.Println(err)
+	node := core.Node{Name: "g1", Capacity: nodeset.Capacity{Cores: 32, GPUs: 4},
+		Resources: map[string]int64{"memory": 256_000, "gpu:a100": 2, "gpu:v100": 2}}
+	fmt.Println(cluster.SetNode(node))
 	a100 := func(id string, gpus int) error {
 		return cluster.Submit(core.JobSpec{ID: id, Request: bids.Request{Cores: 8, MinGPUs: gpus}, Priority: 1, TimeLimit: time.Hour,
 			Takes: map[string]nodeset.Use{"memory": {PerCore: 4000}, "gpu:a100": {PerGPU: 1}}})
@@ -81,7 +81,8 @@ func ExampleCluster_SetResources() {
 		return
 	}
 	fmt.Println(cycle.Starts[0].Job, "starts,", cycle.Waiting[0].Job, "waits though", "3 GPUs are idle")
-	fmt.Println(cluster.SetResources("g1", map[string]int64{"memory": 30_000, "gpu:a100": 2}))
+	node.Resources = map[string]int64{"memory": 30_000, "gpu:a100": 2}
+	fmt.Println(cluster.SetNode(node))
 	// Output:
 	// <nil>
 	// <nil> <nil>
@@ -119,13 +120,10 @@ func ExamplePlan_Apply() {
 }
 
 // Two GPUs, three jobs that want a part of one, and one that wants a whole one.
-func ExampleCluster_SetGPUShares() {
+func ExampleJobSpec() {
 	cluster, err := core.NewCluster(core.ClusterOptions{})
-	if err == nil {
-		err = cluster.SetNode("g1", nodeset.Capacity{Cores: 16, GPUs: 2}, true)
-	}
-	if err == nil {
-		err = cluster.SetGPUShares("g1", 100) // so that a share is a per cent
+	if err == nil { // a share is a per cent
+		err = cluster.SetNode(core.Node{Name: "g1", Capacity: nodeset.Capacity{Cores: 16, GPUs: 2}, GPUShares: 100})
 	}
 	for _, job := range []core.JobSpec{
 		{ID: "a", Request: bids.Request{Cores: 1}, GPUShare: 60, Priority: 4, TimeLimit: time.Hour},

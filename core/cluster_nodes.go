@@ -3,72 +3,235 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/format"
 	"github.com/aucsched/aucsched/internal/hostlist"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// SetNode adds a node behind all others, or changes one. capacity is what it has in all. A node
-// that is not up, as one that is drained, starts no job; what jobs hold there stays held. Nodes lie
-// in the order in which they were added, which contiguous jobs see. The error is a [*NodeError]: of
-// a name that is no host's, of one node too many, or of a capacity that is less than what jobs hold
-// there.
-func (c *Cluster) SetNode(name string, capacity nodeset.Capacity, up bool) error {
-	if _, err := hostlist.Compress([]string{name}); err != nil {
-		return nodeFault(name, "name", name, err.Error(), nil)
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// SetNode adds a node behind all others, or has the one of that name be as n says. Nodes lie in the
+// order in which they were added, which contiguous jobs see. The error is a [*Error]: of a name
+// that is no host's, of one node too many, of less than jobs hold there, of a Leaf that is none, of
+// the name of a resource that is none, of amounts out of 0 to nodeset.MaxAmount, or of more than
+// nodeset.MaxResources of them in all.
+func (c *Cluster) SetNode(n Node) error {
+	return c.change(Event{Kind: "node", Node: n.Name}, func() error {
+		if _, err := hostlist.Compress([]string{n.Name}); err != nil {
+			return nodeFault(n.Name, "name", n.Name, err.Error(), nil)
+		}
+		return c.setNode(&n)
+	})
+}
+
+// setNode is SetNode for a node with the name of a host.
+func (c *Cluster) setNode(n *Node) error {
 	m := &c.machine
-	n, known := m.index[name]
+	if f := m.nodeFault(n); f != nil {
+		return &Error{Of: "node", Name: n.Name, Job: -1, Fault: f}
+	}
+	i, known := m.index[n.Name]
+	switch {
+	case known:
+		if err := c.holdsLess(i, n); err != nil {
+			return err
+		}
+	case len(m.names) == nodeset.MaxNodes:
+		return nodeFault(n.Name, "name", n.Name, "there are nodeset.MaxNodes already", nil)
+	}
+	amounts := n.Resources
+	if n.GPUShares > 0 {
+		amounts = maps.Clone(amounts)
+		if amounts == nil {
+			amounts = make(map[string]int64)
+		}
+		amounts[format.GPUShare] = n.GPUShares
+	}
+	if err := c.addResources(amounts); err != nil {
+		return nodeFault(n.Name, "resources", len(amounts), err.Error(), nil)
+	}
 	if !known {
-		return m.add(name, capacity, up)
+		i = m.add(n.Name)
 	}
-	if capacity != m.total[n] {
-		held, shared := m.heldOn(c.running, n), m.sharedOn(c.running, n)
-		switch {
-		case capacity.Cores < held.Cores:
-			return nodeFault(name, "cores", capacity.Cores, "jobs hold more there", nil)
-		case int(capacity.GPUs) < int(held.GPUs)+len(shared):
-			return nodeFault(name, "gpus", capacity.GPUs, "jobs hold more there", nil)
-		}
-		for gpu := range shared {
-			if most := nodeset.BinsOf(int(capacity.GPUs)); gpu > most {
-				return nodeFault(name, "gpus", capacity.GPUs, fmt.Sprintf("jobs share a GPU of a number above %d", most), nil)
-			}
-		}
-		m.total[n], m.stale = capacity, true
+	if n.Capacity != m.total[i] || !known {
+		m.total[i], m.stale = n.Capacity, true
 	}
-	if m.up[n] = up; !m.stale {
-		m.table.SetUp(n, up)
+	for r := range m.more {
+		if x := &m.more[r]; x.total[i] != amounts[x.name] {
+			x.total[i], m.stale = amounts[x.name], true
+		}
+	}
+	if n.Leaf != m.leaf[i] {
+		m.leaf[i], m.tree = n.Leaf, nil
+	}
+	m.tier[i] = n.Tier
+	if m.up[i] = !n.Down; !m.stale {
+		m.table.SetUp(i, !n.Down)
 	}
 	return nil
 }
 
+// nodeFault is what is wrong with a node by itself, or nil.
+func (m *machine) nodeFault(n *Node) *bids.FieldError {
+	if f := outOf("gpu_shares", n.GPUShares, nodeset.MaxAmount); f != nil {
+		return f
+	}
+	if n.Leaf != "" && !slices.ContainsFunc(m.switches, func(s nodeset.Switch) bool { return s.Name == n.Leaf }) {
+		return &bids.FieldError{Field: "leaf", Value: n.Leaf, Why: "there is no such switch"}
+	}
+	for _, name := range slices.Sorted(maps.Keys(n.Resources)) {
+		if err := format.CheckResource(name); err != nil {
+			return &bids.FieldError{Field: "resources", Value: name, Why: err.Error()}
+		}
+		if f := outOf("resources."+name, n.Resources[name], nodeset.MaxAmount); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// holdsLess reports that jobs hold more of node i than it would have.
+func (c *Cluster) holdsLess(i int, n *Node) error {
+	m := &c.machine
+	more := func(field string, value any) error {
+		return nodeFault(n.Name, field, value, "jobs hold more there", nil)
+	}
+	if n.Capacity != m.total[i] {
+		held, shared := m.heldOn(c.running, i), m.sharedOn(c.running, i)
+		switch {
+		case n.Cores < held.Cores:
+			return more("cores", n.Cores)
+		case int(n.GPUs) < int(held.GPUs)+len(shared):
+			return more("gpus", n.GPUs)
+		}
+		for gpu := range shared {
+			if most := nodeset.BinsOf(int(n.GPUs)); gpu > most {
+				return nodeFault(n.Name, "gpus", n.GPUs, fmt.Sprintf("jobs share a GPU of a number above %d", most), nil)
+			}
+		}
+	}
+	for r, x := range m.more {
+		switch amount := n.Resources[x.name]; {
+		case x.name == format.GPUShare && n.GPUShares < x.total[i]:
+			for _, held := range m.sharedOn(c.running, i) {
+				if n.GPUShares < held {
+					return nodeFault(n.Name, "gpu_shares", n.GPUShares, "jobs hold more of a GPU there", nil)
+				}
+			}
+		case x.name != format.GPUShare && amount < x.total[i] && amount < m.heldOf(c.running, r, i):
+			return more("resources."+x.name, amount)
+		}
+	}
+	return nil
+}
+
+// SetTopology says what switches there are: trees of them, of any depth, which need names that are
+// not alike. A node is below its Leaf, which is one with no other switch below it. Jobs get nodes
+// below as few switches as can be, or as they demand. The error is of the first fault; then the
+// switches are those of before.
+func (c *Cluster) SetTopology(switches []nodeset.Switch) error {
+	return c.change(Event{Kind: "topology"}, func() error { return c.machine.setSwitches(slices.Clone(switches)) })
+}
+
+func (m *machine) setSwitches(switches []nodeset.Switch) error {
+	index := make(map[string]bool, len(switches))
+	for _, s := range switches {
+		if s.Name == "" || index[s.Name] {
+			return faultOf("switch", s.Name, "name", s.Name, "must be there, and unlike all others", nil)
+		}
+		index[s.Name] = true
+	}
+	for n, leaf := range m.leaf {
+		if leaf != "" && !index[leaf] {
+			return nodeFault(m.names[n], "leaf", leaf, "there would be no such switch", nil)
+		}
+	}
+	was := m.switches
+	m.switches, m.tree = switches, nil
+	tree, err := m.topology()
+	if err != nil {
+		m.switches, m.tree = was, nil
+		return err
+	}
+	m.tree = tree
+	return nil
+}
+
+// topology is where the nodes are now, nil without switches.
+func (m *machine) topology() (*nodeset.Topology, error) {
+	if len(m.switches) == 0 || m.tree != nil {
+		return m.tree, nil
+	}
+	index := make(map[string]int32, len(m.switches))
+	for i, s := range m.switches {
+		index[s.Name] = int32(i)
+	}
+	leaf := make([]int32, len(m.names))
+	for n := range leaf {
+		leaf[n] = -1
+		if i, ok := index[m.leaf[n]]; ok {
+			leaf[n] = i
+		}
+	}
+	tree, err := nodeset.NewTopology(leaf, m.switches)
+	m.tree = tree
+	return tree, err
+}
+
 // RemoveNode takes a node away and returns the ids of the jobs that hold something there, in the
 // order of their starts. These go on to run: they keep what they hold elsewhere until Ended. The
-// nodes at both sides of it are neighbours from now on; drain a node with SetNode if it is to keep
-// its place. The error is a [*NodeError] that is ErrUnknownNode.
-func (c *Cluster) RemoveNode(name string) ([]string, error) {
+// nodes at both sides of it are neighbours from now on; have it Down if it is to keep its place. The
+// error is a [*Error] that is ErrUnknown.
+func (c *Cluster) RemoveNode(name string) (there []string, err error) {
+	return there, c.change(Event{Kind: "remove", Node: name}, func() error {
+		n, ok := c.machine.index[name]
+		if !ok {
+			return nodeFault(name, "name", name, "there is no such node", ErrUnknown)
+		}
+		c.machine.remove(n)
+		for _, job := range c.running {
+			held, had := without(job.held, int32(n))
+			if id := job.ofJob().id; had && id != "" && !slices.Contains(there, id) {
+				there = append(there, id)
+			}
+			job.held = held
+		}
+		return nil
+	})
+}
+
+// Nodes are the nodes, in their order.
+func (c *Cluster) Nodes() []Node {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n, ok := c.machine.index[name]
-	if !ok {
-		return nil, unknownNode(name)
+	nodes := make([]Node, len(c.machine.names))
+	for n := range nodes {
+		nodes[n] = c.machine.node(n)
 	}
-	c.machine.remove(n)
-	var there []string
-	for _, job := range c.running {
-		held, had := without(job.held, int32(n))
-		if id := job.ofJob().id; had && !slices.Contains(there, id) {
-			there = append(there, id)
+	return nodes
+}
+
+// node is node n, in memory of its own.
+func (m *machine) node(n int) Node {
+	x := Node{Name: m.names[n], Capacity: m.total[n], Down: !m.up[n], Tier: m.tier[n], Leaf: m.leaf[n]}
+	for _, r := range m.more {
+		switch total := r.total[n]; {
+		case total == 0:
+		case r.name == format.GPUShare:
+			x.GPUShares = total
+		default:
+			if x.Resources == nil {
+				x.Resources = make(map[string]int64)
+			}
+			x.Resources[r.name] = total
 		}
-		job.held = held
 	}
-	return there, nil
+	return x
 }
 
 // without is an allocation once node n is gone, in new memory, and whether it had a share of it.
@@ -96,36 +259,45 @@ type machine struct {
 	index     map[string]int // name -> node
 	numbering uint64         // how often nodes were numbered anew
 	tier      []uint8        // see Snapshot.Tiers
-	more      []further      // by number
+	leaf      []string       // by name, "" for none
+	switches  []nodeset.Switch
+	tree      *nodeset.Topology // of these; nil: not made yet, or there are none
+	more      []further         // by number
 	table     *nodeset.Table
-	stale     bool                    // table is not what the rest says
-	unnamed   bool                    // masks are not what jobs name
-	masks     map[string]nodeset.Mask // by the names in it
+	stale     bool                 // table is not what the rest says
+	unnamed   bool                 // masks are not what jobs name
+	lists     map[string]*nodeList // by the names in them
+	byFirst   map[*string]*nodeList
+}
+
+// further is a further resource: what each node has in all.
+type further struct {
+	name  string
+	total []int64
 }
 
 func newMachine() machine {
-	return machine{index: make(map[string]int), masks: make(map[string]nodeset.Mask)}
+	return machine{index: make(map[string]int), lists: make(map[string]*nodeList), byFirst: make(map[*string]*nodeList)}
 }
 
-func (m *machine) add(name string, capacity nodeset.Capacity, up bool) error {
-	if len(m.names) == nodeset.MaxNodes {
-		return nodeFault(name, "name", name, "there are nodeset.MaxNodes already", nil)
-	}
-	m.index[name] = len(m.names)
-	m.names, m.total, m.up = append(m.names, name), append(m.total, capacity), append(m.up, up)
-	m.tier = append(m.tier, 0)
+// add adds a node that has nothing, and returns its number.
+func (m *machine) add(name string) int {
+	n := len(m.names)
+	m.index[name] = n
+	m.names, m.total, m.up = append(m.names, name), append(m.total, nodeset.Capacity{}), append(m.up, true)
+	m.tier, m.leaf = append(m.tier, 0), append(m.leaf, "")
 	for r := range m.more {
 		m.more[r].total = append(m.more[r].total, 0)
 	}
-	m.stale, m.unnamed = true, true
-	return nil
+	m.stale, m.unnamed, m.tree = true, true, nil
+	return n
 }
 
 func (m *machine) remove(n int) {
 	delete(m.index, m.names[n])
 	m.names = slices.Delete(slices.Clone(m.names), n, n+1)
 	m.total, m.up = slices.Delete(m.total, n, n+1), slices.Delete(m.up, n, n+1)
-	m.tier = slices.Delete(m.tier, n, n+1)
+	m.tier, m.leaf = slices.Delete(m.tier, n, n+1), slices.Delete(m.leaf, n, n+1)
 	for r := range m.more {
 		m.more[r].total = slices.Delete(m.more[r].total, n, n+1)
 	}
@@ -133,7 +305,72 @@ func (m *machine) remove(n int) {
 		m.index[name] = n + i
 	}
 	m.numbering++
-	m.stale, m.unnamed = true, true
+	m.stale, m.unnamed, m.tree = true, true, nil
+}
+
+// addResources makes the names of amounts known. Once there is no number left, those of resources
+// that no node has and no job names are given anew: no cycle can start a job by an old one.
+func (c *Cluster) addResources(amounts map[string]int64) error {
+	m := &c.machine
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(amounts)) {
+		if _, known := m.resource(name); !known {
+			names = append(names, name)
+		}
+	}
+	var unused []int
+	if len(m.more)+len(names) > nodeset.MaxResources {
+		unused = c.unusedResources(amounts)
+	}
+	if len(m.more)+len(names)-len(unused) > nodeset.MaxResources {
+		return fmt.Errorf("there would be more than %d in all", nodeset.MaxResources)
+	}
+	for _, name := range names {
+		m.stale = true
+		x := further{name, make([]int64, len(m.names))}
+		if len(unused) > 0 {
+			m.more[unused[0]], unused = x, unused[1:]
+		} else {
+			m.more = append(m.more, x)
+		}
+	}
+	return nil
+}
+
+// knowGPUShares makes shares a resource, if they are not, for a job that asks for one.
+func (c *Cluster) knowGPUShares() error {
+	return c.addResources(map[string]int64{format.GPUShare: 0})
+}
+
+// unusedResources are those that no node has, no job takes and amounts does not name.
+func (c *Cluster) unusedResources(amounts map[string]int64) (unused []int) {
+	taken := make(map[int]bool)
+	note := func(uses nodeset.Uses) {
+		for _, u := range uses {
+			taken[u.Row] = true
+		}
+	}
+	for _, job := range c.running {
+		note(job.uses)
+	}
+	for _, job := range c.queue {
+		_ = job.spec.eachWay(job.job, func(_ string, _ int, _ *Way, r *bids.Request) error {
+			note(r.Uses)
+			return nil
+		})
+	}
+	for r, x := range c.machine.more {
+		if _, named := amounts[x.name]; !named && !taken[r] && slices.Max(x.total) == 0 {
+			unused = append(unused, r)
+		}
+	}
+	return unused
+}
+
+// resource is the number of the resource of that name.
+func (m *machine) resource(name string) (number int, ok bool) {
+	number = slices.IndexFunc(m.more, func(x further) bool { return x.name == name })
+	return number, number >= 0
 }
 
 // refresh brings the table up to date with nodes and running jobs. It needs a node.
@@ -197,21 +434,194 @@ func (m *machine) heldOn(running []*clusterJob, n int) (c nodeset.Capacity) {
 	return c
 }
 
-// knows reports the first node that a new job names and that is not there.
-func (m *machine) knows(c *clusterJob) error {
-	for _, names := range c.on {
-		if err := m.allKnown(c.id, "eligible", names); err != nil {
-			return err
+// heldOf is what jobs hold of resource r on node n.
+func (m *machine) heldOf(running []*clusterJob, r, n int) (sum int64) {
+	for _, job := range running {
+		for _, u := range job.uses {
+			for _, s := range job.held {
+				if u.Row == r && int(s.First) <= n && n <= int(s.Last) {
+					sum += u.Of(s.Cores, s.GPUs)
+				}
+			}
 		}
 	}
-	return m.allKnown(c.id, "prefer", c.prefer)
+	return sum
 }
 
-func (m *machine) allKnown(id, field string, names []string) error {
-	for _, name := range names {
-		if _, ok := m.index[name]; !ok {
-			return jobFault(id, field, name, "there is no such node", ErrUnknownNode)
+// sharedOn is what jobs hold of each GPU of node n that they share, by its number.
+func (m *machine) sharedOn(running []*clusterJob, n int) map[int]int64 {
+	r, _ := m.resource(format.GPUShare)
+	held := make(map[int]int64)
+	for _, job := range running {
+		for _, u := range job.uses {
+			for _, s := range job.held {
+				if u.Row == r && int(s.First) == n {
+					held[int(s.Bin)] += u.PerNode
+				}
+			}
+		}
+	}
+	return held
+}
+
+// Share is what a job has of one node.
+type Share struct {
+	Node        string
+	Cores, GPUs int
+}
+
+// shares puts an allocation into names.
+func shares(names []string, segs []nodeset.Segment) []Share {
+	out := make([]Share, 0, nodeset.Nodes(segs))
+	for _, s := range segs {
+		for _, name := range names[s.First : s.Last+1] {
+			out = append(out, Share{name, int(s.Cores), int(s.GPUs)})
+		}
+	}
+	return out
+}
+
+// renumbered is an allocation of a cycle on the nodes of now, in new memory. It fails if a node has
+// gone.
+func (m *machine) renumbered(names []string, segs []nodeset.Segment) ([]nodeset.Segment, error) {
+	var single []nodeset.Segment
+	for _, s := range segs {
+		for _, name := range names[s.First : s.Last+1] {
+			n, ok := m.index[name]
+			if !ok {
+				return nil, nodeFault(name, "name", name, "there is no such node", ErrUnknown)
+			}
+			s.First, s.Last = int32(n), int32(n)
+			single = append(single, s)
+		}
+	}
+	return joined(single), nil
+}
+
+// joined is an allocation of single nodes in order, alike neighbours as one segment.
+func joined(single []nodeset.Segment) (segs []nodeset.Segment) {
+	slices.SortFunc(single, func(a, b nodeset.Segment) int { return cmp.Compare(a.First, b.First) })
+	for _, s := range single {
+		segs = nodeset.Append(segs, s)
+	}
+	return segs
+}
+
+// lack reports the first node that has not free what an allocation takes of it.
+func (m *machine) lack(segs []nodeset.Segment, uses nodeset.Uses) error {
+	for _, s := range segs {
+		for n := int(s.First); n <= int(s.Last); n++ {
+			switch free := m.table.Free(n); {
+			case free.Cores < s.Cores:
+				return m.tooLittle(n, "cores", int64(free.Cores), int64(s.Cores))
+			case free.GPUs < s.GPUs:
+				return m.tooLittle(n, "gpus", int64(free.GPUs), int64(s.GPUs))
+			}
+			for _, u := range uses {
+				if m.more[u.Row].name == format.GPUShare {
+					if err := m.lackGPUShare(n, s, u.PerNode); err != nil {
+						return err
+					}
+				} else if free, need := m.table.FreeOf(u.Row)[n], u.Of(s.Cores, s.GPUs); free < need {
+					return m.tooLittle(n, "resources."+m.more[u.Row].name, free, need)
+				}
+			}
 		}
 	}
 	return nil
+}
+
+// lackGPUShare reports that the GPU of node n that s names has less than a share free.
+func (m *machine) lackGPUShare(n int, s nodeset.Segment, share int64) error {
+	size := int64(0)
+	if r, ok := m.resource(format.GPUShare); ok {
+		size = m.more[r].total[n]
+	}
+	most := nodeset.BinsOf(int(m.total[n].GPUs))
+	switch {
+	case size == 0 || most == 0:
+		return nodeFault(m.names[n], "gpu_shares", size, "it has no GPU that jobs may share", nil)
+	case s.Bin < 1 || int(s.Bin) > most:
+		return nodeFault(m.names[n], "shared_gpu", s.Bin, fmt.Sprintf("must be 1 to %d", most), nil)
+	}
+	free, inUse := m.table.BinFree(n, s.Bin)
+	if !inUse && m.table.Free(n).GPUs > s.GPUs {
+		free = size
+	}
+	if free < share {
+		return m.tooLittle(n, format.GPUShare, free, share)
+	}
+	return nil
+}
+
+func (m *machine) tooLittle(n int, field string, free, need int64) error {
+	return nodeFault(m.names[n], field, free, fmt.Sprintf("%d would have to be free", need), nil)
+}
+
+// notUp reports the first node of an allocation that is not up.
+func (m *machine) notUp(segs []nodeset.Segment) error {
+	for _, s := range segs {
+		for n := s.First; n <= s.Last; n++ {
+			if !m.up[n] {
+				return nodeFault(m.names[n], "state", "down", "no job starts there", nil)
+			}
+		}
+	}
+	return nil
+}
+
+// hold takes what a running job holds off the nodes, up or not, and returns it. bin is the GPU on
+// which it has a share, if it has one.
+func (c *Cluster) hold(shares []Share, uses nodeset.Uses, bin int) ([]nodeset.Segment, error) {
+	m := &c.machine
+	if len(shares) == 0 {
+		return nil, nil
+	}
+	if len(m.names) > 0 {
+		if err := m.refresh(c.running); err != nil {
+			return nil, err
+		}
+	}
+	single, seen := make([]nodeset.Segment, 0, len(shares)), make(map[int]bool, len(shares))
+	for _, s := range shares {
+		n, ok := m.index[s.Node]
+		switch {
+		case !ok:
+			return nil, nodeFault(s.Node, "name", s.Node, "there is no such node", ErrUnknown)
+		case seen[n]:
+			return nil, nodeFault(s.Node, "name", s.Node, "is there twice", nil)
+		case s.Cores == 0 && s.GPUs == 0 && len(uses) == 0:
+			return nil, nodeFault(s.Node, "cores", s.Cores, "the job would hold nothing there", nil)
+		}
+		f := cmp.Or(outOf("cores", int64(s.Cores), bids.MaxCoresPerNode), outOf("gpus", int64(s.GPUs), bids.MaxGPUsPerNode),
+			outOf("shared_gpu", int64(bin), math.MaxUint8))
+		if f != nil {
+			return nil, &Error{Of: "node", Name: s.Node, Job: -1, Fault: f}
+		}
+		seen[n] = true
+		x := nodeset.Segment{First: int32(n), Last: int32(n), Cores: uint16(s.Cores), GPUs: uint8(s.GPUs), Bin: uint8(bin)}
+		single = append(single, x)
+	}
+	held := joined(single)
+	if err := m.lack(held, uses); err != nil {
+		return nil, err
+	}
+	m.take(held, uses)
+	return held, nil
+}
+
+// take takes an allocation that is free off the table, also where nodes are down.
+func (m *machine) take(segs []nodeset.Segment, uses nodeset.Uses) {
+	set := func(up bool) {
+		for _, s := range segs {
+			for n := int(s.First); n <= int(s.Last); n++ {
+				if !m.up[n] {
+					m.table.SetUp(n, up)
+				}
+			}
+		}
+	}
+	set(true)
+	must(m.table.AllocateWith(segs, uses))
+	set(false)
 }

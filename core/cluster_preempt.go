@@ -5,22 +5,22 @@ package core
 // SetPrice says what is lost if a running job is stopped, in units of priority: see
 // Running.Price. 0 is for one that nobody may have stopped. After a cycle that has it stopped it
 // is 1. The error is a
-// [*JobError]: one that is ErrUnknownJob, or one of a job that waits.
+// [*Error]: one that is ErrUnknown, or one of a job that waits.
 func (c *Cluster) SetPrice(id string, price int64) error {
-	if f := priceFault(price, 0); f != nil {
-		return &JobError{Job: -1, ID: id, Fault: f}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	job, err := c.runningJob(id)
-	if err != nil {
-		return err
-	}
-	if price > 0 && len(job.beside) > 0 {
-		return jobFault(id, "price", price, "it has components, which would go on", nil)
-	}
-	job.price = price
-	return nil
+	return c.change(Event{Kind: "price", Job: id}, func() error {
+		if f := priceFault(price, 0); f != nil {
+			return &Error{Of: "job", Name: id, Job: -1, Fault: f}
+		}
+		job, err := c.runningJob(id)
+		if err != nil {
+			return err
+		}
+		if price > 0 && len(job.beside) > 0 {
+			return jobFault(id, "price", price, "it has components, which would go on", nil)
+		}
+		job.price = price
+		return nil
+	})
 }
 
 // stop says in the cycle which running jobs are to be stopped, and returns which jobs of the queue

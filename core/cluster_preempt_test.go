@@ -66,7 +66,7 @@ func TestClusterPriceErrors(t *testing.T) {
 	bad.Price, bad.Class = 1, 64
 	require.EqualError(t, c.Submit(bad), "job x: class: 64: must be 0 to 63")
 	require.EqualError(t, c.SetPrice("x", -1), "job x: price: -1: must be 0 to 1099511627776")
-	require.ErrorIs(t, c.SetPrice("x", 1), core.ErrUnknownJob)
+	require.ErrorIs(t, c.SetPrice("x", 1), core.ErrUnknown)
 	require.NoError(t, c.Submit(wholeNodes("waits", 1)))
 	require.EqualError(t, c.SetPrice("waits", 1), "job waits: id: waits: the job does not run")
 	require.EqualError(t, c.Adopt(core.Start{Job: "y", Price: -1, Nodes: []core.Share{{Node: "n1", Cores: 1}}}),

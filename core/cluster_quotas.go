@@ -3,7 +3,6 @@
 package core
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,33 +14,30 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// ErrUnknownQuota is of a job that names a quota which was never set.
-var ErrUnknownQuota = errors.New("there is no such quota")
-
 // SetQuota says how much jobs may count together, wherever they run: the cores of an account, the
 // jobs of a user, licences, power. Users are told the name. Jobs that run already stay, though they
 // count more. bids.MaxRate bounds next to nothing; a name that was set once stays known. The error
-// is of a name that is none, or a limit out of 0 to bids.MaxRate.
+// is an [*Error]: of a name that is none, or a limit out of 0 to bids.MaxRate.
 func (c *Cluster) SetQuota(name string, limit int64) error {
-	if err := format.CheckQuota(name); err != nil {
-		return fmt.Errorf("quota: %w", err)
-	}
-	if limit < 0 || limit > bids.MaxRate {
-		return fmt.Errorf("quota %s: %d: must be 0 to %d", name, limit, int64(bids.MaxRate))
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	q, ok := c.quotas.number[name]
-	if !ok {
-		if c.quotas.number == nil {
-			c.quotas.number = make(map[string]int)
+	return c.change(Event{Kind: "quota", Quota: name}, func() error {
+		if err := format.CheckQuota(name); err != nil {
+			return faultOf("quota", name, "name", name, err.Error(), nil)
 		}
-		q = len(c.quotas.all)
-		c.quotas.number[name] = q
-		c.quotas.all = append(c.quotas.all, clusterQuota{name: name})
-	}
-	c.quotas.all[q].limit = limit
-	return nil
+		if f := outOf("limit", limit, bids.MaxRate); f != nil {
+			return &Error{Of: "quota", Name: name, Job: -1, Fault: f}
+		}
+		q, ok := c.quotas.number[name]
+		if !ok {
+			if c.quotas.number == nil {
+				c.quotas.number = make(map[string]int)
+			}
+			q = len(c.quotas.all)
+			c.quotas.number[name] = q
+			c.quotas.all = append(c.quotas.all, clusterQuota{name: name})
+		}
+		c.quotas.all[q].limit = limit
+		return nil
+	})
 }
 
 // clusterQuotas are those of a Cluster, which have the same number for ever.
@@ -84,7 +80,7 @@ func (q *clusterQuotas) numbered(id, field string, counts map[string]nodeset.Use
 		return charges, nil
 	}
 	hint := input.Hint(unknown, slices.Sorted(maps.Keys(q.number)))
-	return nil, jobFault(id, field, unknown, "there is no such quota"+hint, ErrUnknownQuota)
+	return nil, jobFault(id, field, unknown, "there is no such quota"+hint, ErrUnknown)
 }
 
 // amounts is what an allocation of that size counts by charges, as charges of the job alone.
@@ -132,20 +128,26 @@ func (q *clusterQuotas) adopted(id string, counts map[string]int64) (nodeset.Use
 		each[name] = nodeset.Use{PerJob: amount}
 	}
 	if f := countsFault("charges", &bids.Request{}, each); f != nil {
-		return nil, &JobError{Job: -1, ID: id, Fault: f}
+		return nil, &Error{Of: "job", Name: id, Job: -1, Fault: f}
 	}
 	return q.numbered(id, "charges", each)
 }
 
-// quotasOf are the state's quotas as in a window.
-func (w *scratch) quotasOf() (quotas []format.Quota) {
-	for _, q := range w.snapshot.Quotas {
-		quotas = append(quotas, format.Quota{Name: q.Name, Left: q.Left})
+// amountsOfParts is what a job that starts counts by the charges of its parts, as charges of the
+// job alone.
+func amountsOfParts(way *bids.Request, held [][]nodeset.Segment) (sums nodeset.Uses) {
+	for k, part := range held {
+		for _, a := range amounts(way.Part(k).Charges, place.SizeOf(part)) {
+			i := slices.IndexFunc(sums, func(c nodeset.Use) bool { return c.Row >= a.Row })
+			switch {
+			case i < 0:
+				sums = append(sums, a)
+			case sums[i].Row == a.Row:
+				sums[i].PerJob = min(sums[i].PerJob+a.PerJob, bids.MaxRate)
+			default:
+				sums = slices.Insert(sums, i, a)
+			}
+		}
 	}
-	return quotas
-}
-
-// chargesOf is what is counted against quotas, by name.
-func (w *scratch) chargesOf(charges nodeset.Uses) format.Uses {
-	return format.Named(charges, func(q int) string { return w.snapshot.Quotas[q].Name })
+	return sums
 }

@@ -62,9 +62,9 @@ func TestClusterQuotas(t *testing.T) {
 	// A restart of the caller: what runs is adopted with what it counts.
 	again, err := core.NewCluster(core.ClusterOptions{Clock: clock.Now})
 	require.NoError(t, err)
-	require.NoError(t, again.SetNode("n1", nodeset.Capacity{Cores: 8}, true))
-	require.NoError(t, again.SetNode("n2", nodeset.Capacity{Cores: 8, GPUs: 2}, true))
-	require.NoError(t, again.SetNode("n3", nodeset.Capacity{Cores: 8, GPUs: 2}, true))
+	require.NoError(t, setNode(again, "n1", nodeset.Capacity{Cores: 8}, true))
+	require.NoError(t, setNode(again, "n2", nodeset.Capacity{Cores: 8, GPUs: 2}, true))
+	require.NoError(t, setNode(again, "n3", nodeset.Capacity{Cores: 8, GPUs: 2}, true))
 	require.NoError(t, again.SetQuota("cores of x", 8))
 	require.NoError(t, again.Adopt(cycle.Starts[0]))
 	require.NoError(t, again.Submit(ofAccount("f", 3)))
@@ -74,15 +74,15 @@ func TestClusterQuotas(t *testing.T) {
 
 func TestClusterQuotaErrors(t *testing.T) {
 	c, _ := newCluster(t, 1)
-	require.ErrorContains(t, c.SetQuota("", 1), `quota: "" is not a name of 1 to 256`)
-	require.ErrorContains(t, c.SetQuota("x", -1), "quota x: -1: must be 0 to 1099511627776")
+	require.ErrorContains(t, c.SetQuota("", 1), `"" is not a name of 1 to 256`)
+	require.ErrorContains(t, c.SetQuota("x", -1), "quota x: limit: -1: must be 0 to 1099511627776")
 	require.ErrorContains(t, c.SetQuota("x", bids.MaxRate+1), "must be 0 to")
 	require.NoError(t, c.SetQuota("cores of x", 9))
 
 	spec := ofAccount("a", 1)
 	spec.Counts = map[string]nodeset.Use{"cores of y": {PerCore: 1}}
 	err := c.Submit(spec)
-	require.ErrorIs(t, err, core.ErrUnknownQuota)
+	require.ErrorIs(t, err, core.ErrUnknown)
 	require.ErrorContains(t, err, `job a: charges: cores of y: there is no such quota; did you mean "cores of x"?`)
 	spec.Counts = map[string]nodeset.Use{"cores of x": {PerGPU: -1}}
 	require.ErrorContains(t, c.Submit(spec), "job a: charges.cores of x: -1: must be 0 to 1099511627776")
@@ -91,10 +91,10 @@ func TestClusterQuotaErrors(t *testing.T) {
 	spec.Charges = nil
 	spec.Alternatives = []core.Way{{Request: spec.Request, Counts: map[string]nodeset.Use{"z": {}}}}
 	err = c.Submit(spec)
-	require.ErrorIs(t, err, core.ErrUnknownQuota)
+	require.ErrorIs(t, err, core.ErrUnknown)
 	require.ErrorContains(t, err, "alternatives[0].charges")
 	err = c.Adopt(core.Start{Job: "b", Nodes: []core.Share{{Node: "n1", Cores: 1}}, Counts: map[string]int64{"z": 1}})
-	require.ErrorIs(t, err, core.ErrUnknownQuota)
+	require.ErrorIs(t, err, core.ErrUnknown)
 	err = c.Adopt(core.Start{Job: "b", Nodes: []core.Share{{Node: "n1", Cores: 1}}, Counts: map[string]int64{"cores of x": -1}})
 	require.ErrorContains(t, err, "job b: charges.cores of x: -1: must be 0")
 	require.NoError(t, c.Submit(ofAccount("a", 1)), "nothing is left of what was refused")
@@ -107,7 +107,7 @@ func TestClusterDropsOverQuotas(t *testing.T) {
 	policy := &meddler{auction, func() {}}
 	c, err := core.NewCluster(core.ClusterOptions{Policy: policy})
 	require.NoError(t, err)
-	require.NoError(t, c.SetNode("n1", nodeset.Capacity{Cores: 8}, true))
+	require.NoError(t, setNode(c, "n1", nodeset.Capacity{Cores: 8}, true))
 	require.NoError(t, c.SetQuota("cores of x", 7))
 	require.NoError(t, c.Submit(ofAccount("a", 4)))
 	require.NoError(t, c.Submit(ofAccount("b", 3)))

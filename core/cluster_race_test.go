@@ -133,9 +133,9 @@ func TestClusterUnderManyGoroutines(t *testing.T) {
 		started: map[string]core.Start{}, cancelled: map[string]bool{}}
 	capacity := nodeset.Capacity{Cores: ledgerCores, GPUs: ledgerGPUs}
 	for n := range 20 {
-		require.NoError(t, c.SetNode(fmt.Sprint("n", n), capacity, true))
-		require.NoError(t, c.SetResources(fmt.Sprint("n", n), map[string]int64{"memory": ledgerMemory}))
-		require.NoError(t, c.SetGPUShares(fmt.Sprint("n", n), int64(n%2*ledgerShares)))
+		require.NoError(t, setNode(c, fmt.Sprint("n", n), capacity, true))
+		require.NoError(t, setResources(c, fmt.Sprint("n", n), map[string]int64{"memory": ledgerMemory}))
+		require.NoError(t, setGPUShares(c, fmt.Sprint("n", n), int64(n%2*ledgerShares)))
 	}
 	stop := time.Now().Add(700 * time.Millisecond)
 	submit := func(worker, i int, r *rand.Rand) error {
@@ -186,19 +186,19 @@ func TestClusterUnderManyGoroutines(t *testing.T) {
 	changeNodes := func(worker, i int, r *rand.Rand) error {
 		time.Sleep(time.Millisecond)
 		name := fmt.Sprintf("extra%d-%d", worker, i)
-		if err := c.SetNode(name, capacity, true); err != nil {
+		if err := setNode(c, name, capacity, true); err != nil {
 			return err
 		}
-		if err := c.SetNode(fmt.Sprint("n", r.IntN(20)), capacity, r.IntN(3) > 0); err != nil {
+		if err := setNode(c, fmt.Sprint("n", r.IntN(20)), capacity, r.IntN(3) > 0); err != nil {
 			return err
 		}
-		if err := c.SetResources(name, map[string]int64{"memory": ledgerMemory, fmt.Sprint("disk", i%9): 1}); err != nil {
+		if err := setResources(c, name, map[string]int64{"memory": ledgerMemory, fmt.Sprint("disk", i%9): 1}); err != nil {
 			return err
 		}
-		if err := c.SetGPUShares(name, int64(i%2*ledgerShares)); err != nil {
+		if err := setGPUShares(c, name, int64(i%2*ledgerShares)); err != nil {
 			return err
 		}
-		if err := c.SetTier(name, uint8(i)); err != nil {
+		if err := setTier(c, name, uint8(i)); err != nil {
 			return err
 		}
 		if i > 5 {
@@ -245,7 +245,7 @@ func TestClusterNamesDoNotMatter(t *testing.T) {
 			c, err := core.NewCluster(core.ClusterOptions{})
 			require.NoError(t, err)
 			for n := range 30 {
-				require.NoError(t, c.SetNode(name(n), nodeset.Capacity{Cores: uint16(4 + r.IntN(5)), GPUs: uint8(r.IntN(3))}, n%7 > 0))
+				require.NoError(t, setNode(c, name(n), nodeset.Capacity{Cores: uint16(4 + r.IntN(5)), GPUs: uint8(r.IntN(3))}, n%7 > 0))
 			}
 			for i := range 40 {
 				require.NoError(t, c.Submit(core.JobSpec{ID: fmt.Sprint(i), Priority: 1 + r.Int64N(5), TimeLimit: time.Minute,
@@ -289,7 +289,7 @@ func BenchmarkCluster(b *testing.B) {
 	c, err := core.NewCluster(core.ClusterOptions{Clock: clock.Now})
 	require.NoError(b, err)
 	for n := range 1000 {
-		require.NoError(b, c.SetNode(fmt.Sprint("n", n), nodeset.Capacity{Cores: 64, GPUs: 4}, true))
+		require.NoError(b, setNode(c, fmt.Sprint("n", n), nodeset.Capacity{Cores: 64, GPUs: 4}, true))
 	}
 	next, waiting, started := 0, 0, 0
 	var running []string

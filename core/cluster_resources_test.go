@@ -26,7 +26,7 @@ func takesMemory(id string, memory int64) core.JobSpec {
 func TestClusterResources(t *testing.T) {
 	c, clock := newCluster(t, 2)
 	for _, name := range []string{"n1", "n2"} {
-		require.NoError(t, c.SetResources(name, map[string]int64{"memory": 64, "fpga": 0}))
+		require.NoError(t, setResources(c, name, map[string]int64{"memory": 64, "fpga": 0}))
 	}
 	require.NoError(t, c.Submit(takesMemory("a", 40)))
 	require.NoError(t, c.Submit(takesMemory("b", 40)))
@@ -44,29 +44,29 @@ func TestClusterResources(t *testing.T) {
 	// A restart of the caller: what runs is adopted with what it takes.
 	again, err := core.NewCluster(core.ClusterOptions{Clock: clock.Now})
 	require.NoError(t, err)
-	require.NoError(t, again.SetNode("n1", nodeset.Capacity{Cores: 8, GPUs: 2}, true))
-	require.NoError(t, again.SetResources("n1", map[string]int64{"memory": 64}))
+	require.NoError(t, setNode(again, "n1", nodeset.Capacity{Cores: 8, GPUs: 2}, true))
+	require.NoError(t, setResources(again, "n1", map[string]int64{"memory": 64}))
 	require.NoError(t, again.Adopt(cycle.Starts[0]))
 	require.NoError(t, again.Submit(takesMemory("d", 25)))
 	require.NoError(t, again.Submit(takesMemory("e", 24)))
 	require.Equal(t, "e", decide(t, again).Starts[0].Job, "24 of memory are left")
 
 	// Nodes change beneath.
-	require.NoError(t, again.SetResources("n1", map[string]int64{"memory": 89}))
+	require.NoError(t, setResources(again, "n1", map[string]int64{"memory": 89}))
 	require.Equal(t, "d", decide(t, again).Starts[0].Job)
-	require.NoError(t, again.SetNode("n0", nodeset.Capacity{Cores: 8}, true))
+	require.NoError(t, setNode(again, "n0", nodeset.Capacity{Cores: 8}, true))
 	require.NoError(t, again.Submit(takesMemory("f", 1)))
 	require.Empty(t, decide(t, again).Starts, "a new node has no memory")
 	_, err = again.RemoveNode("n1")
 	require.NoError(t, err)
-	require.NoError(t, again.SetResources("n0", map[string]int64{"memory": 1}))
+	require.NoError(t, setResources(again, "n0", map[string]int64{"memory": 1}))
 	require.Equal(t, []string{"n0"}, nodesOf(decide(t, again).Starts[0]))
 }
 
 // By the way that is met, a job takes what that says.
 func TestClusterAlternativesTake(t *testing.T) {
 	c, _ := newCluster(t, 1)
-	require.NoError(t, c.SetResources("n1", map[string]int64{"memory": 10, "gpu:a100": 1}))
+	require.NoError(t, setResources(c, "n1", map[string]int64{"memory": 10, "gpu:a100": 1}))
 	spec := takesMemory("a", 20)
 	spec.Alternatives = []core.Way{{Request: bids.Request{Cores: 2, MinGPUs: 1},
 		Takes: map[string]nodeset.Use{"memory": {PerCore: 3}, "gpu:a100": {PerGPU: 1}}}}
@@ -81,7 +81,7 @@ func TestClusterAlternativesTake(t *testing.T) {
 
 func TestClusterResourceErrors(t *testing.T) {
 	c, _ := newCluster(t, 2)
-	require.NoError(t, c.SetResources("n1", map[string]int64{"memory": 64}))
+	require.NoError(t, setResources(c, "n1", map[string]int64{"memory": 64}))
 	require.NoError(t, c.Submit(takesMemory("runs", 60)))
 	require.Len(t, decide(t, c).Starts, 1)
 	submit := func(change func(*core.JobSpec)) error {
@@ -98,21 +98,19 @@ func TestClusterResourceErrors(t *testing.T) {
 		want string
 		is   error
 	}{
-		{c.SetResources("none", nil), "node none: name: none: there is no such node", core.ErrUnknownNode},
-		{c.SetTier("none", 1), "node none: name: none: there is no such node", core.ErrUnknownNode},
-		{c.SetResources("n1", map[string]int64{"memory": -1}), "node n1: resources.memory: -1: must be 0 to 2147483647", nil},
-		{c.SetResources("n1", map[string]int64{"memory": 1 << 31}), "resources.memory: 2147483648: must be", nil},
-		{c.SetResources("n1", map[string]int64{"a b": 1}), "node n1: resources: a b: \"a b\" is not a name", nil},
-		{c.SetResources("n1", map[string]int64{"cores": 1}), "no further resource", nil},
-		{c.SetResources("n1", map[string]int64{"memory": 59}), "node n1: resources.memory: 59: jobs hold more there", nil},
-		{c.SetResources("n1", nil), "node n1: resources.memory: 0: jobs hold more there", nil},
-		{c.SetResources("n2", many), "node n2: resources: 64: there would be more than 64 in all", nil},
+		{setResources(c, "n1", map[string]int64{"memory": -1}), "node n1: resources.memory: -1: must be 0 to 2147483647", nil},
+		{setResources(c, "n1", map[string]int64{"memory": 1 << 31}), "resources.memory: 2147483648: must be", nil},
+		{setResources(c, "n1", map[string]int64{"a b": 1}), "node n1: resources: a b: \"a b\" is not a name", nil},
+		{setResources(c, "n1", map[string]int64{"cores": 1}), "no further resource", nil},
+		{setResources(c, "n1", map[string]int64{"memory": 59}), "node n1: resources.memory: 59: jobs hold more there", nil},
+		{setResources(c, "n1", nil), "node n1: resources.memory: 0: jobs hold more there", nil},
+		{setResources(c, "n2", many), "node n2: resources: 64: there would be more than 64 in all", nil},
 		{submit(func(s *core.JobSpec) { s.Takes = map[string]nodeset.Use{"memry": {}} }),
-			`job new: uses: memry: there is no such resource; did you mean "memory"?`, core.ErrUnknownResource},
+			`job new: uses: memry: there is no such resource; did you mean "memory"?`, core.ErrUnknown},
 		{submit(func(s *core.JobSpec) {
 			s.Alternatives = []core.Way{{Request: s.Request, Takes: map[string]nodeset.Use{"disk": {}}}}
 		}),
-			"job new: alternatives[0].uses: disk: there is no such resource", core.ErrUnknownResource},
+			"job new: alternatives[0].uses: disk: there is no such resource", core.ErrUnknown},
 		{submit(func(s *core.JobSpec) { s.Takes = map[string]nodeset.Use{"memory": {PerCore: -2}} }),
 			"job new: uses.memory: -2: must be", nil},
 		{submit(func(s *core.JobSpec) {
@@ -126,13 +124,13 @@ func TestClusterResourceErrors(t *testing.T) {
 		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n1", Cores: 1}}, Takes: map[string]nodeset.Use{"memory": {PerNode: 5}}}),
 			"node n1: resources.memory: 4: 5 would have to be free", nil},
 		{c.Adopt(core.Start{Job: "x", Takes: map[string]nodeset.Use{"disk": {PerNode: 5}}}),
-			"job x: uses: disk: there is no such", core.ErrUnknownResource},
+			"job x: uses: disk: there is no such", core.ErrUnknown},
 		{c.Adopt(core.Start{Job: "x", Takes: map[string]nodeset.Use{"memory": {PerNode: -5}}}), "job x: uses.memory: -5: must be", nil},
 	} {
 		require.ErrorContains(t, x.err, x.want)
 		var field *bids.FieldError
 		require.ErrorAs(t, x.err, &field)
-		for _, known := range []error{core.ErrUnknownNode, core.ErrUnknownResource} {
+		for _, known := range []error{core.ErrUnknown} {
 			require.Equal(t, known == x.is, errors.Is(x.err, known), x.want)
 		}
 	}
@@ -145,17 +143,17 @@ func TestClusterForgetsResources(t *testing.T) {
 	c, _ := newCluster(t, 1)
 	waits := takesMemory("waits", 1)
 	waits.Components = []core.Way{{Request: bids.Request{Cores: 1}, Takes: map[string]nodeset.Use{"disk": {PerNode: 1}}}}
-	require.NoError(t, c.SetResources("n1", map[string]int64{"memory": 0, "disk": 0}))
+	require.NoError(t, setResources(c, "n1", map[string]int64{"memory": 0, "disk": 0}))
 	require.NoError(t, c.Submit(waits))
 	for i := range 501 {
 		name := fmt.Sprint("r", i)
-		require.NoError(t, c.SetResources("n1", map[string]int64{name: 1}))
+		require.NoError(t, setResources(c, "n1", map[string]int64{name: 1}))
 		require.NoError(t, c.Submit(core.JobSpec{ID: name, Request: bids.Request{Cores: 1}, Priority: 1, TimeLimit: time.Hour,
 			Takes: map[string]nodeset.Use{name: {PerNode: 1}}}))
 		require.Equal(t, name, decide(t, c).Starts[0].Job)
 		require.NoError(t, c.Ended(name))
 	}
-	require.NoError(t, c.SetResources("n1", map[string]int64{"memory": 1, "disk": 1}))
+	require.NoError(t, setResources(c, "n1", map[string]int64{"memory": 1, "disk": 1}))
 	start := decide(t, c).Starts[0]
 	require.Equal(t, "waits", start.Job)
 	require.Equal(t, waits.Components[0].Takes, start.Components[0].Takes)
@@ -164,8 +162,8 @@ func TestClusterForgetsResources(t *testing.T) {
 // Jobs get nodes of the lower tier where they can, and the higher where they cannot.
 func TestClusterTiers(t *testing.T) {
 	c, _ := newCluster(t, 3)
-	require.NoError(t, c.SetTier("n1", 9))
-	require.NoError(t, c.SetTier("n3", 1))
+	require.NoError(t, setTier(c, "n1", 9))
+	require.NoError(t, setTier(c, "n3", 1))
 	for i, want := range []string{"n2", "n3", "n1"} {
 		require.NoError(t, c.Submit(wholeNodes(fmt.Sprint(i), 1)))
 		require.Equal(t, []string{want}, nodesOf(decide(t, c).Starts[0]))
@@ -221,15 +219,15 @@ func TestClusterIsItsTwin(t *testing.T) {
 		names := rapid.SampledFrom([]string{"n1", "n2", "n3", "n4"})
 		resources := rapid.SampledFrom([]string{"memory", "gpu:a100"})
 		for _, name := range []string{"n1", "n2"} {
-			require.NoError(t, c.SetNode(name, nodeset.Capacity{Cores: 8}, true))
-			require.NoError(t, c.SetResources(name, map[string]int64{"memory": 30, "gpu:a100": 20}))
+			require.NoError(t, setNode(c, name, nodeset.Capacity{Cores: 8}, true))
+			require.NoError(t, setResources(c, name, map[string]int64{"memory": 30, "gpu:a100": 20}))
 			w.nodes[name] = &twinNode{true, map[string]int64{"cores": 8, "memory": 30, "gpu:a100": 20}, map[string]int64{}}
 		}
 		serial := 0
 		t.Repeat(map[string]func(*rapid.T){
 			"set node": func(t *rapid.T) {
 				name, up := names.Draw(t, "node"), rapid.Bool().Draw(t, "up")
-				require.NoError(t, c.SetNode(name, nodeset.Capacity{Cores: 8}, up))
+				require.NoError(t, setNode(c, name, nodeset.Capacity{Cores: 8}, up))
 				if w.nodes[name] == nil {
 					w.nodes[name] = &twinNode{has: map[string]int64{"cores": 8}, held: map[string]int64{}}
 				}
@@ -242,7 +240,7 @@ func TestClusterIsItsTwin(t *testing.T) {
 				for r := range map[string]int64{"memory": 0, "gpu:a100": 0} {
 					enough = enough && n != nil && amounts[r] >= n.held[r]
 				}
-				err := c.SetResources(name, amounts)
+				err := setResources(c, name, amounts)
 				require.Equal(t, enough, err == nil, "%v", err)
 				if !enough {
 					refused++
@@ -280,7 +278,7 @@ func TestClusterIsItsTwin(t *testing.T) {
 				if err := c.Submit(spec); err == nil {
 					w.waits[spec.ID] = spec
 				} else {
-					require.ErrorIs(t, err, core.ErrUnknownResource)
+					require.ErrorIs(t, err, core.ErrUnknown)
 				}
 			},
 			"end": func(t *rapid.T) {
@@ -323,7 +321,7 @@ func TestClusterIsItsTwin(t *testing.T) {
 // A job that takes no core is submitted, starts on a full node, is adopted and ends as others.
 func TestClusterJobsWithoutCores(t *testing.T) {
 	c, clock := newCluster(t, 1)
-	require.NoError(t, c.SetResources("n1", map[string]int64{"memory": 64}))
+	require.NoError(t, setResources(c, "n1", map[string]int64{"memory": 64}))
 	require.NoError(t, c.Submit(core.JobSpec{ID: "full", Request: bids.Request{Cores: 8}, Priority: 9, TimeLimit: time.Hour}))
 	spec := takesMemory("a", 40)
 	spec.Cores = 0
@@ -342,8 +340,8 @@ func TestClusterJobsWithoutCores(t *testing.T) {
 
 	again, err := core.NewCluster(core.ClusterOptions{Clock: clock.Now})
 	require.NoError(t, err)
-	require.NoError(t, again.SetNode("n1", nodeset.Capacity{Cores: 8, GPUs: 2}, true))
-	require.NoError(t, again.SetResources("n1", map[string]int64{"memory": 64}))
+	require.NoError(t, setNode(again, "n1", nodeset.Capacity{Cores: 8, GPUs: 2}, true))
+	require.NoError(t, setResources(again, "n1", map[string]int64{"memory": 64}))
 	for _, s := range cycle.Starts {
 		require.NoError(t, again.Adopt(s))
 	}
@@ -352,7 +350,7 @@ func TestClusterJobsWithoutCores(t *testing.T) {
 	require.NoError(t, again.Ended("a"))
 	require.Equal(t, "late", decide(t, again).Starts[0].Job)
 
-	require.NoError(t, c.SetGPUShares("n1", 10))
+	require.NoError(t, setGPUShares(c, "n1", 10))
 	require.NoError(t, c.Submit(core.JobSpec{ID: "share", GPUShare: 4, Priority: 5, TimeLimit: time.Hour}))
 	require.Equal(t, int64(4), decide(t, c).Starts[0].GPUShare)
 	spec.ID, spec.Takes = "nothing", map[string]nodeset.Use{"memory": {PerCore: 5}}

@@ -3,144 +3,140 @@
 package core
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"iter"
+	"maps"
 	"slices"
-	"time"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/format"
+	"github.com/aucsched/aucsched/internal/input"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// newClusterJob is the job of a spec, without masks. It shares no memory with the spec.
-func newClusterJob(spec *JobSpec) (*clusterJob, error) {
-	if err := checkID(spec.ID); err != nil {
-		return nil, err
+// eachWay calls see for each way to meet a job, and each component of one, with the request of the
+// job that it is, and with what names of its fields begin. It ends at the first error.
+func (s *JobSpec) eachWay(job *Job, see func(prefix string, part int, w *Way, r *bids.Request) error) error {
+	own := Way{s.Request, s.Components, s.On, s.Takes, s.GPUShare, s.Counts}
+	err := own.each("", &job.Request, see)
+	for k := 0; k < len(s.Alternatives) && err == nil; k++ {
+		err = s.Alternatives[k].each(fmt.Sprintf("alternatives[%d].", k), &job.Alternatives[k], see)
 	}
-	if f := spec.timeFault(); f != nil {
-		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
+	return err
+}
+
+func (w *Way) each(prefix string, r *bids.Request, see func(prefix string, part int, w *Way, r *bids.Request) error) error {
+	err := see(prefix, 0, w, r)
+	for k := 0; k < len(w.Components) && err == nil; k++ {
+		err = see(fmt.Sprintf("%scomponents[%d].", prefix, k), k+1, &w.Components[k], &r.Components[k])
 	}
-	for prefix, w := range spec.ways() {
-		if f := cmp.Or(takesFault(prefix+"uses", &w.Request, w.Takes), countsFault(prefix+"charges", &w.Request, w.Counts)); f != nil {
-			return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
+	return err
+}
+
+// request is what a way asks for, without what it names.
+func (w *Way) request() bids.Request {
+	r := openEnds(w.Request)
+	r.Components = nil
+	for k := range w.Components {
+		r.Components = append(r.Components, w.Components[k].request())
+	}
+	return r
+}
+
+// newJob is the job of a spec, which it keeps, in the place of old if that is not nil. All names have
+// to be known.
+func (c *Cluster) newJob(spec *JobSpec, old *clusterJob) (*clusterJob, error) {
+	job := &Job{ID: spec.ID, Priority: spec.Priority, TimeLimit: seconds(spec.TimeLimit), Since: c.secondOf(spec.Since),
+		Preempts: spec.Preempts}
+	own := Way{Request: spec.Request, Components: spec.Components}
+	job.Request = own.request()
+	for k := range spec.Alternatives {
+		job.Alternatives = append(job.Alternatives, spec.Alternatives[k].request())
+	}
+	if f := spec.fault(job); f != nil {
+		return nil, &Error{Of: "job", Name: spec.ID, Job: -1, Fault: f}
+	}
+	x := &clusterJob{id: spec.ID, spec: *spec, job: job, price: spec.Price, class: spec.Class}
+	err := spec.eachWay(job, func(prefix string, _ int, w *Way, r *bids.Request) (err error) {
+		on, err := c.machine.list(spec.ID, prefix+"eligible", w.On, old)
+		if err != nil {
+			return err
 		}
-	}
-	if f := priceFault(spec.Price, spec.Class); f != nil {
-		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
-	}
-	if f := spec.askGPUShares(); f != nil {
-		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
-	}
-	job := &Job{ID: spec.ID, Request: openEnds(spec.Request),
-		Priority: spec.Priority, TimeLimit: seconds(spec.TimeLimit), Preempts: spec.Preempts}
-	c := &clusterJob{id: spec.ID, job: job, price: spec.Price, class: spec.Class,
-		on: [][]string{slices.Clone(spec.On)}, prefer: slices.Clone(spec.Prefer)}
-	for _, w := range spec.Alternatives {
-		job.Alternatives = append(job.Alternatives, openEnds(w.Request))
-		c.on = append(c.on, slices.Clone(w.On))
-	}
-	if err := c.addComponents(spec); err != nil {
+		x.on = append(x.on, on)
+		if w.GPUShare > 0 {
+			if err := c.knowGPUShares(); err != nil {
+				return jobFault(spec.ID, prefix+format.GPUShare, w.GPUShare, err.Error(), nil)
+			}
+		}
+		if r.Uses, err = c.machine.numbered(spec.ID, prefix+"uses", w.Takes, w.GPUShare); err != nil {
+			return err
+		}
+		r.Charges, err = c.quotas.numbered(spec.ID, prefix+"charges", w.Counts)
+		return err
+	})
+	if err != nil {
 		return nil, err
+	}
+	if x.prefer, err = c.machine.list(spec.ID, "prefer", spec.Prefer, old); err != nil {
+		return nil, err
+	}
+	x.name()
+	return x, nil
+}
+
+// fault is what is wrong with a spec by itself, or nil. job is what it asks for, with numbers for
+// names that are not its own, and with what a share of a GPU says of nodes.
+func (s *JobSpec) fault(job *Job) *bids.FieldError {
+	if f := s.timeFault(); f != nil {
+		return f
+	}
+	var fault *bids.FieldError
+	_ = s.eachWay(job, func(prefix string, part int, w *Way, r *bids.Request) error {
+		if fault = w.fault(part, r); fault != nil {
+			fault.Field = prefix + fault.Field
+			return fault
+		}
+		return nil
+	})
+	if fault != nil {
+		return fault
+	}
+	if f := priceFault(s.Price, s.Class); f != nil {
+		return f
 	}
 	if f := job.fault(MaxPriority); f != nil {
-		return nil, &JobError{Job: -1, ID: spec.ID, Fault: f}
+		return f
 	}
-	spec.anyNumbers(job)
-	var fault *bids.FieldError
-	if err := job.Validate(); errors.As(err, &fault) {
-		return nil, &JobError{Job: -1, ID: spec.ID, Fault: fault}
-	}
-	return c, c.checkNames()
+	errors.As(job.Validate(), &fault)
+	return fault
 }
 
-// ways are the job as it is liked best, its alternatives and its components, and with what the names
-// of their fields begin.
-func (s *JobSpec) ways() iter.Seq2[string, Way] {
-	return func(yield func(string, Way) bool) {
-		if !yield("", Way{Request: s.Request, Takes: s.Takes, GPUShare: s.GPUShare, Counts: s.Counts}) {
-			return
-		}
-		for k := range s.Alternatives {
-			if !yield(fmt.Sprintf("alternatives[%d].", k), s.Alternatives[k]) {
-				return
-			}
-		}
-		for k := range s.Components {
-			if !yield(fmt.Sprintf("components[%d].", k), s.Components[k]) {
-				return
-			}
-		}
+// fault is what is wrong with what a way names, or nil. A request that takes no core has something
+// to take then, whose number is not known yet.
+func (w *Way) fault(part int, r *bids.Request) *bids.FieldError {
+	switch {
+	case w.Request.Eligible != nil:
+		return &bids.FieldError{Field: "eligible", Value: "a mask", Why: "nodes of a Cluster have no numbers: name them"}
+	case w.Request.Components != nil:
+		return &bids.FieldError{Field: "components", Value: len(w.Request.Components),
+			Why: "give those of the JobSpec or Way, which name nodes"}
+	case part > 0 && w.GPUShare != 0:
+		return &bids.FieldError{Field: format.GPUShare, Value: w.GPUShare, Why: "jobs of several components have whole GPUs only"}
 	}
-}
-
-// number gives a new job the numbers of the resources and quotas that it names.
-func (c *Cluster) number(job *clusterJob, spec *JobSpec) (err error) {
-	requests := []*bids.Request{&job.job.Request}
-	for k := range job.job.Alternatives {
-		requests = append(requests, &job.job.Alternatives[k])
+	if f := takesFault("uses", &w.Request, w.Takes); f != nil {
+		return f
 	}
-	for k := range job.job.Components {
-		requests = append(requests, &job.job.Components[k])
+	if f := countsFault("charges", &w.Request, w.Counts); f != nil {
+		return f
 	}
-	for prefix, w := range spec.ways() {
-		r := requests[0]
-		requests = requests[1:]
-		if r.Uses, err = c.machine.numbered(job.id, prefix+"uses", w.Takes, w.GPUShare); err != nil {
-			return err
-		}
-		if r.Charges, err = c.quotas.numbered(job.id, prefix+"charges", w.Counts); err != nil {
-			return err
-		}
+	if f := format.AskGPUShare(r, w.GPUShare); f != nil {
+		return f
 	}
-	return nil
-}
-
-// anyNumbers has the parts of a job that take no core use what the spec names, of which the numbers
-// are not known yet: they may ask for nothing else.
-func (s *JobSpec) anyNumbers(job *Job) {
-	for k := range job.Parts() {
-		takes := s.Takes
-		if k > 0 {
-			takes = s.Components[k-1].Takes
-		}
-		if r := job.Part(k); r.Cores == 0 && r.TasksPerNode == 0 {
-			uses := format.Uses(takes)
-			if k == 0 {
-				uses = uses.WithGPUShare(s.GPUShare)
-			}
-			r.Uses = uses.AnyNumbers()
-		}
-	}
-}
-
-// timeFault is what is wrong with the time limit, or nil.
-func (s *JobSpec) timeFault() *bids.FieldError {
-	if s.TimeLimit > 0 && s.TimeLimit <= NoTimeLimit*time.Second {
-		return nil
-	}
-	return &bids.FieldError{Field: "time_limit_s", Value: s.TimeLimit,
-		Why: "must be more than 0; NoTimeLimit * time.Second stands for none"}
-}
-
-// checkNames reports a mask, or a list of nodes that has none.
-func (c *clusterJob) checkNames() error {
-	for k, on := range c.on {
-		r, field := &c.job.Request, "eligible"
-		if part := k - 1 - len(c.job.Alternatives); part >= 0 {
-			r, field = &c.job.Components[part], fmt.Sprintf("components[%d].eligible", part)
-		} else if k > 0 {
-			r, field = &c.job.Alternatives[k-1], fmt.Sprintf("alternatives[%d].eligible", k-1)
-		}
-		if r.Eligible != nil {
-			return jobFault(c.id, field, "a mask", "nodes of a Cluster have no numbers: name them", nil)
-		}
-		if on != nil && len(on) == 0 {
-			return jobFault(c.id, field, "no node", "give nodes, or nil for all", nil)
-		}
+	if r.Cores == 0 && r.TasksPerNode == 0 {
+		r.Uses = format.Uses(w.Takes).WithGPUShare(w.GPUShare).AnyNumbers()
 	}
 	return nil
 }
@@ -149,6 +145,14 @@ func (c *clusterJob) checkNames() error {
 func checkID(id string) error {
 	if id == "" || !utf8.ValidString(id) {
 		return jobFault(id, "id", id, "must be UTF-8, and not empty", nil)
+	}
+	return nil
+}
+
+// plainID admits what does nothing to a terminal.
+func plainID(id string) error {
+	if strings.ContainsFunc(id, unicode.IsControl) {
+		return jobFault(id, "id", fmt.Sprintf("%.80q", id), "must be without control characters", nil)
 	}
 	return nil
 }
@@ -167,4 +171,158 @@ func openEnds(r bids.Request) bids.Request {
 		r.MaxGPUs = r.MinGPUs
 	}
 	return r
+}
+
+// numbered is what a job takes, and its share of a GPU, by number. field is that of an error.
+func (m *machine) numbered(id, field string, takes map[string]nodeset.Use, share int64) (nodeset.Uses, error) {
+	numbers, unknown := format.Uses(takes).WithGPUShare(share).Numbered(m.resource)
+	if unknown == "" {
+		return numbers, nil
+	}
+	var names []string
+	for _, x := range m.more {
+		names = append(names, x.name)
+	}
+	return nil, jobFault(id, field, unknown, "there is no such resource"+input.Hint(unknown, names), ErrUnknown)
+}
+
+// takes are uses by name but for the share of a GPU, which is beside; nil if there are none.
+func (m *machine) takes(uses nodeset.Uses) (takes map[string]nodeset.Use, share int64) {
+	takes = format.Named(uses, func(r int) string { return m.more[r].name })
+	share = takes[format.GPUShare].PerNode
+	if delete(takes, format.GPUShare); len(takes) == 0 {
+		return nil, share
+	}
+	return takes, share
+}
+
+// mostTaken is the most of a resource that a job takes.
+var mostTaken = nodeset.Use{PerNode: nodeset.MaxAmount, PerCore: nodeset.MaxAmount, PerGPU: nodeset.MaxAmount}
+
+// takesFault is what is wrong with what a request takes, or nil.
+func takesFault(field string, r *bids.Request, takes map[string]nodeset.Use) *bids.FieldError {
+	if r.Uses != nil {
+		return &bids.FieldError{Field: field, Value: "numbers", Why: "resources of a Cluster have no numbers: name them"}
+	}
+	for _, name := range slices.Sorted(maps.Keys(takes)) {
+		t := takes[name]
+		if name == format.GPUShare {
+			return &bids.FieldError{Field: field, Value: name, Why: "is no further resource: ask for a share of a GPU"}
+		}
+		if f := useFault(field+"."+name, t, mostTaken); f != nil {
+			return f
+		}
+		if t.PerCore > 0 && t.PerGPU > 0 && r.MaxGPUs > r.MinGPUs && r.Cores+r.TasksPerNode > 0 {
+			return &bids.FieldError{Field: field + "." + name, Value: t.PerGPU,
+				Why: "used by core and by GPU, and the number of GPUs is a range"}
+		}
+	}
+	return nil
+}
+
+// nodeList are nodes that jobs name. Equal ones are one, by which policies see that jobs are alike.
+type nodeList struct {
+	names []string
+	mask  nodeset.Mask // of those that are there; a cycle may read it
+}
+
+// list is the list of these names, nil for nil. All have to be there, but for those that old names
+// already. field is that of an error.
+func (m *machine) list(id, field string, names []string, old *clusterJob) (*nodeList, error) {
+	if names == nil {
+		return nil, nil
+	}
+	if len(names) > 0 { // the same list need not be read again
+		if l := m.byFirst[&names[0]]; l != nil && len(l.names) == len(names) {
+			return l, nil
+		}
+	}
+	for _, name := range names {
+		if _, ok := m.index[name]; !ok && !old.names(name) {
+			return nil, jobFault(id, field, name, "there is no such node", ErrUnknown)
+		}
+	}
+	key := strings.Join(names, ",")
+	l := m.lists[key]
+	if l == nil {
+		l = &nodeList{names: names, mask: m.mask(names)}
+		m.lists[key] = l
+		if len(names) > 0 {
+			m.byFirst[&names[0]] = l
+		}
+	}
+	return l, nil
+}
+
+// names reports whether a job, which may be nil, names a node.
+func (c *clusterJob) names(node string) bool {
+	return c != nil && slices.ContainsFunc(append(c.on, c.prefer), func(l *nodeList) bool {
+		return l != nil && slices.Contains(l.names, node)
+	})
+}
+
+// name has a job use masks of its lists as they are now. A cycle may read the old job meanwhile.
+func (c *clusterJob) name() {
+	if c.prefer == nil && !slices.ContainsFunc(c.on, func(l *nodeList) bool { return l != nil }) {
+		return
+	}
+	job := *c.job
+	job.Components, job.Alternatives = slices.Clone(job.Components), slices.Clone(job.Alternatives)
+	for k := range job.Alternatives {
+		job.Alternatives[k].Components = slices.Clone(job.Alternatives[k].Components)
+	}
+	next := 0
+	_ = c.spec.eachWay(&job, func(_ string, _ int, _ *Way, r *bids.Request) error {
+		if r.Eligible = nil; c.on[next] != nil {
+			r.Eligible = c.on[next].mask
+		}
+		next++
+		return nil
+	})
+	if job.Prefer = nil; c.prefer != nil && c.prefer.mask.Count() > 0 { // as a window says it
+		job.Prefer = c.prefer.mask
+	}
+	c.job = &job
+}
+
+// nameQueue gives jobs of the queue masks of the nodes of now, if those have changed.
+func (c *Cluster) nameQueue() {
+	m := &c.machine
+	if len(m.lists) > 2*len(c.jobs)+64 { // there are lists of jobs that are gone
+		m.forgetLists(c.jobs)
+	}
+	if !m.unnamed {
+		return
+	}
+	for _, l := range m.lists {
+		l.mask = m.mask(l.names)
+	}
+	for i, job := range c.queue {
+		job.name()
+		c.pending[i] = job.job
+	}
+	m.unnamed = false
+}
+
+// mask are the nodes of these names that are there.
+func (m *machine) mask(names []string) nodeset.Mask {
+	mask := nodeset.NewMask(len(m.names))
+	for _, name := range names {
+		if n, ok := m.index[name]; ok {
+			mask.Set(n)
+		}
+	}
+	return mask
+}
+
+// forgetLists forgets the lists that none of the jobs has.
+func (m *machine) forgetLists(jobs map[string]*clusterJob) {
+	used := make(map[*nodeList]bool)
+	for _, job := range jobs {
+		for _, l := range append(job.on, job.prefer) {
+			used[l] = true
+		}
+	}
+	maps.DeleteFunc(m.lists, func(_ string, l *nodeList) bool { return !used[l] })
+	maps.DeleteFunc(m.byFirst, func(_ *string, l *nodeList) bool { return !used[l] })
 }

@@ -28,13 +28,44 @@ func (c *fakeClock) Advance(by time.Duration) { c.now = c.now.Add(by) }
 
 var midnight = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
+// change has a node be as it is but for a change.
+func change(c *core.Cluster, name string, by func(n *core.Node)) error {
+	for _, n := range c.Nodes() {
+		if n.Name == name {
+			by(&n)
+			return c.SetNode(n)
+		}
+	}
+	return errors.New("there is no node " + name)
+}
+
+func setNode(c *core.Cluster, name string, capacity nodeset.Capacity, up bool) error {
+	set := func(n *core.Node) { n.Capacity, n.Down = capacity, !up }
+	if slices.ContainsFunc(c.Nodes(), func(n core.Node) bool { return n.Name == name }) {
+		return change(c, name, set)
+	}
+	return c.SetNode(core.Node{Name: name, Capacity: capacity, Down: !up})
+}
+
+func setResources(c *core.Cluster, name string, amounts map[string]int64) error {
+	return change(c, name, func(n *core.Node) { n.Resources = amounts })
+}
+
+func setGPUShares(c *core.Cluster, name string, size int64) error {
+	return change(c, name, func(n *core.Node) { n.GPUShares = size })
+}
+
+func setTier(c *core.Cluster, name string, tier uint8) error {
+	return change(c, name, func(n *core.Node) { n.Tier = tier })
+}
+
 // newCluster is a cluster of nodes n1, n2 and so on, of 8 cores and 2 GPUs each, at midnight.
 func newCluster(t require.TestingT, nodes int) (*core.Cluster, *fakeClock) {
 	clock := &fakeClock{midnight}
 	c, err := core.NewCluster(core.ClusterOptions{Clock: clock.Now})
 	require.NoError(t, err)
 	for n := range nodes {
-		require.NoError(t, c.SetNode(fmt.Sprint("n", n+1), nodeset.Capacity{Cores: 8, GPUs: 2}, true))
+		require.NoError(t, setNode(c, fmt.Sprint("n", n+1), nodeset.Capacity{Cores: 8, GPUs: 2}, true))
 	}
 	return c, clock
 }
@@ -65,7 +96,7 @@ func TestClusterStartsAndKeepsAPlace(t *testing.T) {
 	require.NoError(t, c.Submit(wholeNodes("wide", 3)))
 	cycle := decide(t, c)
 	require.Equal(t, []core.Start{{Job: "first", Nodes: []core.Share{{Node: "n1", Cores: 8}, {Node: "n2", Cores: 8}},
-		End: midnight.Add(time.Hour)}}, cycle.Starts)
+		Begin: midnight, End: midnight.Add(time.Hour)}}, cycle.Starts)
 	require.Len(t, cycle.Waiting, 1)
 	require.Equal(t, core.Reserved, cycle.Waiting[0].Why)
 	require.Equal(t, midnight.Add(time.Hour), cycle.Waiting[0].Expected)
@@ -111,11 +142,11 @@ func TestClusterErrors(t *testing.T) {
 		want string
 		is   error
 	}{
-		{c.Submit(wholeNodes("waits", 1)), "job waits: id: waits: there are two jobs of this id", core.ErrDuplicateJob},
-		{c.Submit(wholeNodes("runs", 1)), "job runs: id: runs: there are two jobs of this id", core.ErrDuplicateJob},
-		{c.Adopt(core.Start{Job: "waits"}), "there are two jobs", core.ErrDuplicateJob},
-		{c.Cancel("none"), "job none: id: none: no job of this id waits or runs", core.ErrUnknownJob},
-		{c.Ended("none"), "job none: id: none: no job of this id waits or runs", core.ErrUnknownJob},
+		{c.Submit(wholeNodes("waits", 1)), "job waits: id: waits: there are two jobs of this id", core.ErrDuplicate},
+		{c.Submit(wholeNodes("runs", 1)), "job runs: id: runs: there are two jobs of this id", core.ErrDuplicate},
+		{c.Adopt(core.Start{Job: "waits"}), "there are two jobs", core.ErrDuplicate},
+		{c.Cancel("none"), "job none: id: none: no job of this id waits or runs", core.ErrUnknown},
+		{c.Ended("none"), "job none: id: none: no job of this id waits or runs", core.ErrUnknown},
 		{c.Cancel("runs"), "the job runs", nil},
 		{c.Ended("waits"), "the job does not run", nil},
 		{spec(func(s *core.JobSpec) { s.ID = "" }), "must be UTF-8, and not empty", nil},
@@ -124,21 +155,21 @@ func TestClusterErrors(t *testing.T) {
 		{spec(func(s *core.JobSpec) { s.MinNodes = 3 }), "job new: nodes: 3-1: the range is empty", nil},
 		{spec(func(s *core.JobSpec) { s.MinGPUs, s.MaxGPUs = 2, 1 }), "job new: gpus_per_node: 2-1: the range is empty", nil},
 		{spec(func(s *core.JobSpec) { s.Eligible = nodeset.NewMask(2) }), "job new: eligible: a mask", nil},
-		{spec(func(s *core.JobSpec) { s.On = []string{} }), "job new: eligible: no node", nil},
-		{spec(func(s *core.JobSpec) { s.On = []string{"n9"} }), "job new: eligible: n9: there is no such node", core.ErrUnknownNode},
-		{spec(func(s *core.JobSpec) { s.Prefer = []string{"n9"} }), "job new: prefer: n9: there is no such node", core.ErrUnknownNode},
+		{spec(func(s *core.JobSpec) { s.ID = "a\x1b[1m" }), `"a\x1b[1m": must be without control characters`, nil},
+		{spec(func(s *core.JobSpec) { s.On = []string{"n9"} }), "job new: eligible: n9: there is no such node", core.ErrUnknown},
+		{spec(func(s *core.JobSpec) { s.Prefer = []string{"n9"} }), "job new: prefer: n9: there is no such node", core.ErrUnknown},
 		{spec(func(s *core.JobSpec) { s.Alternatives = []core.Way{{}} }), "job new: alternatives[0].cores: 0: the job asks", nil},
-		{c.SetNode("a,b", nodeset.Capacity{}, true), "node a,b: name: ", nil},
-		{c.SetNode("n1", nodeset.Capacity{Cores: 7}, true), "node n1: cores: 7: jobs hold more there", nil},
-		{func() error { _, err := c.RemoveNode("n9"); return err }(), "node n9: name: n9: there is no such node", core.ErrUnknownNode},
-		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n9", Cores: 1}}}), "node n9", core.ErrUnknownNode},
-		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n1", Cores: 1}}}), "node n1: cores: 1: must be 0 to the 0", nil},
+		{setNode(c, "a,b", nodeset.Capacity{}, true), "node a,b: name: ", nil},
+		{setNode(c, "n1", nodeset.Capacity{Cores: 7}, true), "node n1: cores: 7: jobs hold more there", nil},
+		{func() error { _, err := c.RemoveNode("n9"); return err }(), "node n9: name: n9: there is no such node", core.ErrUnknown},
+		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n9", Cores: 1}}}), "node n9", core.ErrUnknown},
+		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n1", Cores: 1}}}), "node n1: cores: 0: 1 would have to be free", nil},
 		{c.Adopt(core.Start{Job: "x", Nodes: []core.Share{{Node: "n2", Cores: 1}, {Node: "n2", Cores: 1}}}), "twice", nil},
 	} {
 		require.ErrorContains(t, x.err, x.want)
 		var field *bids.FieldError
 		require.ErrorAs(t, x.err, &field)
-		for _, known := range []error{core.ErrDuplicateJob, core.ErrUnknownJob, core.ErrUnknownNode} {
+		for _, known := range []error{core.ErrDuplicate, core.ErrUnknown} {
 			require.Equal(t, known == x.is, errors.Is(x.err, known), x.want)
 		}
 	}
@@ -153,16 +184,16 @@ func TestClusterGrowsAndShrinks(t *testing.T) {
 	require.NoError(t, c.Submit(wholeNodes("wide", 3)))
 	require.Equal(t, "the cluster has no nodes", decide(t, c).Waiting[0].Reason)
 	for _, name := range []string{"a", "b", "c"} {
-		require.NoError(t, c.SetNode(name, nodeset.Capacity{Cores: 8}, name != "c"))
+		require.NoError(t, setNode(c, name, nodeset.Capacity{Cores: 8}, name != "c"))
 	}
 	require.Empty(t, decide(t, c).Starts, "c is not up")
-	require.NoError(t, c.SetNode("c", nodeset.Capacity{Cores: 8}, true))
+	require.NoError(t, setNode(c, "c", nodeset.Capacity{Cores: 8}, true))
 	require.Len(t, decide(t, c).Starts, 1)
 
 	there, err := c.RemoveNode("a")
 	require.NoError(t, err)
 	require.Equal(t, []string{"wide"}, there)
-	require.NoError(t, c.SetNode("d", nodeset.Capacity{Cores: 16}, true))
+	require.NoError(t, setNode(c, "d", nodeset.Capacity{Cores: 16}, true))
 	require.NoError(t, c.Submit(wholeNodes("next", 1)))
 	require.Equal(t, []core.Share{{Node: "d", Cores: 8}}, decide(t, c).Starts[0].Nodes, "wide still holds b and c")
 	require.NoError(t, c.Ended("wide"))
@@ -210,36 +241,38 @@ func TestClusterDropsWhatNoLongerHolds(t *testing.T) {
 	}{
 		"nothing happens": {func(*testing.T, *core.Cluster) {}, "", nil},
 		"cancelled": {func(t *testing.T, c *core.Cluster) { require.NoError(t, c.Cancel("job")) },
-			"job job: id: job: no job of this id", core.ErrUnknownJob},
+			"job job: id: job: no job of this id", core.ErrUnknown},
 		"cancelled, and another of its id": {func(t *testing.T, c *core.Cluster) {
 			require.NoError(t, c.Cancel("job"))
 			require.NoError(t, c.Submit(wholeNodes("job", 1)))
-		}, "no job of this id", core.ErrUnknownJob},
-		"its node is drained": {func(t *testing.T, c *core.Cluster) { require.NoError(t, c.SetNode("n1", full, false)) },
+		}, "it asks for something else now", nil},
+		"updated": {func(t *testing.T, c *core.Cluster) { require.NoError(t, c.Update(wholeNodes("job", 1))) },
+			"it asks for something else now", nil},
+		"its node is drained": {func(t *testing.T, c *core.Cluster) { require.NoError(t, setNode(c, "n1", full, false)) },
 			"node n1: state: down", nil},
 		"its node has shrunk": {func(t *testing.T, c *core.Cluster) {
-			require.NoError(t, c.SetNode("n1", nodeset.Capacity{Cores: 4}, true))
+			require.NoError(t, setNode(c, "n1", nodeset.Capacity{Cores: 4}, true))
 		}, "node n1: cores: 4: 8 would have to be free", nil},
 		"its node has less memory": {func(t *testing.T, c *core.Cluster) {
-			require.NoError(t, c.SetResources("n2", map[string]int64{"memory": 9}))
+			require.NoError(t, setResources(c, "n2", map[string]int64{"memory": 9}))
 		}, "node n2: resources.memory: 9: 10 would have to be free", nil},
 		"another job takes of its memory": {func(t *testing.T, c *core.Cluster) {
-			require.NoError(t, c.SetNode("n2", nodeset.Capacity{Cores: 9}, true))
+			require.NoError(t, setNode(c, "n2", nodeset.Capacity{Cores: 9}, true))
 			require.NoError(t, c.Adopt(core.Start{Job: "other", Nodes: []core.Share{{Node: "n2", Cores: 1}},
 				Takes: map[string]nodeset.Use{"memory": {PerCore: 3}}}))
 		}, "node n2: resources.memory: 9: 10 would have to be free", nil},
 		"its nodes have more memory": {func(t *testing.T, c *core.Cluster) {
-			require.NoError(t, c.SetResources("n0", map[string]int64{"disk": 1}))
-			require.NoError(t, c.SetResources("n1", map[string]int64{"memory": 99}))
+			require.NoError(t, setResources(c, "n0", map[string]int64{"disk": 1}))
+			require.NoError(t, setResources(c, "n1", map[string]int64{"memory": 99}))
 		}, "", nil},
 		"its node has gone": {func(t *testing.T, c *core.Cluster) {
 			_, err := c.RemoveNode("n1")
 			require.NoError(t, err)
-		}, "node n1: name", core.ErrUnknownNode},
+		}, "node n1: name", core.ErrUnknown},
 		"its neighbours are none any more": {func(t *testing.T, c *core.Cluster) {
 			_, err := c.RemoveNode("n1")
 			require.NoError(t, err)
-			require.NoError(t, c.SetNode("n1", full, true))
+			require.NoError(t, setNode(c, "n1", full, true))
 		}, "they no longer suit it", nil},
 		"a node before its own has gone": {func(t *testing.T, c *core.Cluster) {
 			_, err := c.RemoveNode("n0")
@@ -256,8 +289,8 @@ func TestClusterDropsWhatNoLongerHolds(t *testing.T) {
 			c, err := core.NewCluster(core.ClusterOptions{Policy: policy})
 			require.NoError(t, err)
 			for n, capacity := range []nodeset.Capacity{{}, full, full, {}} {
-				require.NoError(t, c.SetNode(fmt.Sprint("n", n), capacity, true))
-				require.NoError(t, c.SetResources(fmt.Sprint("n", n), map[string]int64{"memory": 12}))
+				require.NoError(t, setNode(c, fmt.Sprint("n", n), capacity, true))
+				require.NoError(t, setResources(c, fmt.Sprint("n", n), map[string]int64{"memory": 12}))
 			}
 			spec := wholeNodes("job", 2)
 			spec.Takes = map[string]nodeset.Use{"memory": {PerNode: 2, PerCore: 1}}
@@ -286,7 +319,7 @@ func TestClusterIsOpenWhileItDecides(t *testing.T) {
 	policy := &meddler{Policy: auctionBy(t, nil)}
 	c, err := core.NewCluster(core.ClusterOptions{Policy: policy})
 	require.NoError(t, err)
-	require.NoError(t, c.SetNode("n1", nodeset.Capacity{Cores: 8}, true))
+	require.NoError(t, setNode(c, "n1", nodeset.Capacity{Cores: 8}, true))
 	policy.do = func() {
 		_, err := c.Decide(context.Background())
 		require.ErrorIs(t, err, core.ErrBusy)
@@ -302,7 +335,7 @@ func TestClusterIsOpenWhileItDecides(t *testing.T) {
 func TestClusterRefusesInvalidPlans(t *testing.T) {
 	c, err := core.NewCluster(core.ClusterOptions{Policy: greedy{}})
 	require.NoError(t, err)
-	require.NoError(t, c.SetNode("n1", nodeset.Capacity{Cores: 8}, true))
+	require.NoError(t, setNode(c, "n1", nodeset.Capacity{Cores: 8}, true))
 	require.NoError(t, c.Submit(wholeNodes("a", 1)))
 	require.NotEmpty(t, decide(t, c).Starts)
 	require.NoError(t, c.Submit(wholeNodes("b", 1)))
@@ -445,23 +478,23 @@ func ranks(tiers []uint8) (ranks []int) {
 func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 	names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-c](-x)?[0-9]{1,3}`), 1, 12, rapid.ID).Draw(r, "names")
 	for i, name := range names {
-		require.NoError(r, c.SetNode(name, nodeset.Capacity{Cores: 8, GPUs: uint8(i % 3)}, rapid.Bool().Draw(r, "up")))
-		require.NoError(r, c.SetTier(name, rapid.SampledFrom([]uint8{0, 0, 4, 255}).Draw(r, "tier")))
+		require.NoError(r, setNode(c, name, nodeset.Capacity{Cores: 8, GPUs: uint8(i % 3)}, rapid.Bool().Draw(r, "up")))
+		require.NoError(r, setTier(c, name, rapid.SampledFrom([]uint8{0, 0, 4, 255}).Draw(r, "tier")))
 		more := map[string]int64{"memory": 100 + rapid.Int64Range(0, 1).Draw(r, "memory")}
 		for _, name := range []string{"gpu:a100", "disk", "zebra"} {
 			if rapid.Bool().Draw(r, name) {
 				more[name] = rapid.Int64Range(0, 1).Draw(r, "amount")
 			}
 		}
-		require.NoError(r, c.SetResources(name, more))
+		require.NoError(r, setResources(c, name, more))
 		if i%3 > 0 && rapid.Bool().Draw(r, "shares GPUs") {
-			require.NoError(r, c.SetGPUShares(name, 5))
+			require.NoError(r, setGPUShares(c, name, 5))
 			s := core.Start{Job: "S" + name, Nodes: []core.Share{{Node: name, Cores: 1}}, End: midnight.Add(time.Minute),
 				GPUShare: rapid.Int64Range(1, 5).Draw(r, "share"), SharedGPU: rapid.IntRange(1, 2*(i%3)).Draw(r, "GPU")}
 			require.NoError(r, c.Adopt(s))
 		}
 	}
-	require.NoError(r, c.SetResources(names[0], map[string]int64{"memory": 100, "none": 0}))
+	require.NoError(r, setResources(c, names[0], map[string]int64{"memory": 100, "none": 0}))
 	for _, name := range []string{"z of x", "a \"é\""} {
 		require.NoError(r, c.SetQuota(name, rapid.Int64Range(0, 9).Draw(r, "limit of quota")))
 	}
@@ -482,7 +515,7 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 	}
 	some := rapid.SliceOfN(rapid.SampledFrom(names), 1, 3)
 	for i := range rapid.IntRange(0, 4).Draw(r, "waiting") {
-		spec := core.JobSpec{ID: fmt.Sprintf("J%d \"\n<é>", i), Request: drawWay(r), Priority: rapid.Int64Range(1, 3).Draw(r, "priority"),
+		spec := core.JobSpec{ID: fmt.Sprintf("J%d \"<é>", i), Request: drawWay(r), Priority: rapid.Int64Range(1, 3).Draw(r, "priority"),
 			TimeLimit: time.Duration(rapid.IntRange(1, 5000).Draw(r, "limit")) * time.Second / 2}
 		if rapid.Bool().Draw(r, "named") {
 			spec.On, spec.Prefer = some.Draw(r, "on"), some.Draw(r, "prefer")

@@ -38,7 +38,7 @@ func TestClusterRemembersWhatStarted(t *testing.T) {
 	c, err := NewCluster(ClusterOptions{Policy: p})
 	require.NoError(t, err)
 	for n := range 8 {
-		require.NoError(t, c.SetNode(fmt.Sprint("n", n), nodeset.Capacity{Cores: 64, GPUs: 4}, true))
+		require.NoError(t, c.SetNode(Node{Name: fmt.Sprint("n", n), Capacity: nodeset.Capacity{Cores: 64, GPUs: 4}}))
 	}
 	huge := bids.Request{Cores: bids.MaxCores, MinNodes: 1, MaxNodes: 1, MinGPUs: 1}
 	submit := func(id string, r bids.Request, ways ...Way) {

@@ -10,7 +10,7 @@
 //
 //	cluster, err := core.NewCluster(core.ClusterOptions{Deadline: time.Second})
 //	...
-//	err = cluster.SetNode("n1", nodeset.Capacity{Cores: 64, GPUs: 4}, true)
+//	err = cluster.SetNode(core.Node{Name: "n1", Capacity: nodeset.Capacity{Cores: 64, GPUs: 4}})
 //	err = cluster.Submit(core.JobSpec{ID: "J1", Request: bids.Request{Cores: 128},
 //		Priority: 10, TimeLimit: time.Hour})
 //
@@ -26,24 +26,28 @@
 //
 // The caller's duties, in this order:
 //
-//  1. After a restart, SetNode all nodes, say what else they have, and Adopt each
-//     job that runs already.
-//  2. Tell of every change: SetNode, SetResources, SetGPUShares, SetTier, SetQuota, RemoveNode,
-//     Submit, Cancel.
-//  3. Call Decide when something has changed, or some time after a cycle whose Stats.TimedOut is
-//     not 0. Launch each of its Starts: the Cluster counts them as running.
-//  4. Say Ended when a job has ended, or could not be launched.
+//  1. Tell of every change: SetNode, RemoveNode, SetTopology, SetQuota, Submit, Update, Cancel.
+//  2. Call Decide when something has changed, or some time after a cycle whose Stats.TimedOut is
+//     not 0.
+//  3. Store the state with [Cluster.WriteWindow], then launch each of the cycle's Starts: the Cluster
+//     counts them as running.
+//  4. Say Ended when a job has ended; Requeue one that could not be launched, or is to run again.
+//  5. After a restart, [ReadWindow] what was stored. Or SetTopology, SetNode all nodes in their order,
+//     SetQuota, Adopt each job that runs already, and Submit the others with their Since.
 //
 // Memory, GPUs of one type, and whatever else nodes have are further resources, by name: see
-// [Cluster.SetResources] and JobSpec.Takes. [Cluster.SetGPUShares] and JobSpec.GPUShare have jobs
-// share single GPUs. [Cluster.SetTier] says which nodes are used first.
-// [Cluster.SetQuota] and JobSpec.Counts bound what jobs take together, wherever they run.
+// Node.Resources and JobSpec.Takes. Node.GPUShares and JobSpec.GPUShare have jobs share single GPUs.
+// Node.Tier says which nodes are used first, Node.Leaf where they stand. [Cluster.SetQuota] and
+// JobSpec.Counts bound what jobs take together, wherever they run.
 //
 // A running job with a JobSpec.Price may be stopped for others: stop those of Cycle.Preempted, and
-// say Ended of them. Who waits for that starts in a later cycle.
+// say Ended or Requeue of them. Who waits for that starts in a later cycle.
 //
 // A job in Dropped needs nothing: the next cycle has it, unless it was cancelled.
-// [Cluster.WriteWindow] hands the state to "aucsched explain" and "aucsched plan".
+// [Cluster.Explain] says why a job waits, and WriteWindow hands the state to "aucsched explain" and
+// "aucsched plan" as well. ClusterOptions.Listen hears of all that happens, for a log:
+//
+//	Listen: func(e core.Event) { slog.Info(e.Kind, "job", e.Job, "node", e.Node) }
 //
 // # Policy
 //
@@ -94,7 +98,7 @@
 // deadline Decide answers with the best that it knows; jobs that it had no time for are TimedOut.
 // If its context ends it answers with the context's error, and starts nothing.
 //
-// Decide refuses a queue that is none, by a [JobError]: see [Snapshot.Validate]. It is one call at
+// Decide refuses a queue that is none, by a [Error]: see [Snapshot.Validate]. It is one call at
 // a time; a second one at once gets [ErrBusy]. A request that contradicts itself, or that the
 // machine can never meet, is no such fault: its job waits, with Never as its Why.
 //

@@ -71,8 +71,9 @@ type Explanation struct {
 	// now it may be quotas alone.
 	Lacks []Lack
 	// Place is where the job would be if all of Rivals were gone, nil if even that
-	// does not help or only the names of rivals are known.
+	// does not help or only the names of rivals are known. Nodes has it by name, from a Cluster.
 	Place []nodeset.Segment
+	Nodes []Share
 	// Rivals are in the way: were they gone, the job would have room, and none of them
 	// can be left out. If the job starts, Rivals are the jobs that wait and have it in
 	// their way, alone or among others.
@@ -113,6 +114,9 @@ type Rival struct {
 	Role Role
 	// Job is the job's index in Snapshot.Pending, or in Snapshot.Running if it Holds.
 	Job int
+	// ID is the job's, and Nodes has Segs by name, from a Cluster.
+	ID    string
+	Nodes []Share
 	// Segs is what it has on nodes of Explanation.Place; of a job that Waits, what it
 	// would take of the other's nodes is on these. Uses is what goes with it of further resources.
 	Segs []nodeset.Segment

@@ -224,7 +224,7 @@ func TestTheCheaperRivals(t *testing.T) {
 			&Job{ID: "short", Priority: c.priority, TimeLimit: 60, Request: bids.Request{Cores: 4, Eligible: mask(0)}},
 			&Job{ID: "long", Priority: 10, TimeLimit: 500, Request: bids.Request{Cores: 4, MaxNodes: 1}})
 		wide := s.Pending[0]
-		SortQueue(s.Pending)
+		sortQueue(s.Pending)
 		a, err := NewAuction(Preset("none"), nil)
 		require.NoError(t, err)
 		x := explain(t, explainer(t, a, s), 2, ExplainOptions{})

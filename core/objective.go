@@ -7,7 +7,6 @@ import (
 	"math/bits"
 
 	"github.com/aucsched/aucsched/internal/place"
-	"github.com/aucsched/aucsched/internal/settings"
 )
 
 // Objective says what the start of a job is worth to an Auction. The queue is in
@@ -28,8 +27,6 @@ const (
 	// large the shorter one.
 	ByRate
 )
-
-func (o Objective) String() string { return settings.Find("objective").Text(int64(o)) }
 
 // weightBits keeps the weights of a window in the Builder's range.
 const weightBits = 59

@@ -49,7 +49,7 @@ func smallPreemptable(rng *rand.Rand, classes int) *Snapshot {
 		}
 		s.Pending = append(s.Pending, job)
 	}
-	SortQueue(s.Pending)
+	sortQueue(s.Pending)
 	return s
 }
 

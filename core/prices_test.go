@@ -165,7 +165,7 @@ func TestPricesDoNotDependOnTheOrderOfWhatIsTold(t *testing.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "order"), 31))
 		rng.Shuffle(len(o.Running), func(i, j int) { o.Running[i], o.Running[j] = o.Running[j], o.Running[i] })
 		rng.Shuffle(len(o.Pending), func(i, j int) { o.Pending[i], o.Pending[j] = o.Pending[j], o.Pending[i] })
-		SortQueue(o.Pending)
+		sortQueue(o.Pending)
 		require.Equal(t, want, planOf(t, keeping(nil), &o))
 	})
 }

@@ -79,7 +79,7 @@ func drawSnapshot(t *rapid.T) *Snapshot {
 		}
 		s.Pending = append(s.Pending, job)
 	}
-	SortQueue(s.Pending)
+	sortQueue(s.Pending)
 	for _, job := range s.Pending {
 		job.Since = s.Now - rng.Int64N(7200)
 	}

@@ -239,7 +239,7 @@ func TestQuotasBruteForce(t *testing.T) {
 		}
 		// preferences are worth less than the least priority (equation 10)
 		s.Pending[0].Priority = 10
-		SortQueue(s.Pending)
+		sortQueue(s.Pending)
 		o := Preset("none")
 		o.Reservations = 0
 		if rng.IntN(2) == 0 {

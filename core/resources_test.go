@@ -162,7 +162,7 @@ func TestFurtherResourcesBruteForce(t *testing.T) {
 		}
 		// preferences are worth less than the least priority (equation 10)
 		s.Pending[0].Priority = 10
-		SortQueue(s.Pending)
+		sortQueue(s.Pending)
 		o := Preset("none")
 		o.Reservations = 0
 		a, err := NewAuction(o, nil)

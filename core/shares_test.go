@@ -68,7 +68,7 @@ func drawShared(t *rapid.T, nodes, jobs int) *Snapshot {
 			10*(1+rng.Int64N(5)), 10+10*rng.Int64N(12)))
 	}
 	s.Pending[0].Priority = 10 // preferences are worth less than the least priority (equation 10)
-	SortQueue(s.Pending)
+	sortQueue(s.Pending)
 	return s
 }
 
@@ -232,7 +232,7 @@ func TestSharesRelabelled(t *testing.T) {
 		}
 		other := &Snapshot{Nodes: turned, Pending: slices.Clone(s.Pending)}
 		slices.Reverse(other.Pending)
-		SortQueue(other.Pending)
+		sortQueue(other.Pending)
 		require.Equal(t, worth(s), worth(other))
 	})
 }

@@ -3,9 +3,7 @@
 package core
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/bids"
@@ -98,6 +96,8 @@ type Snapshot struct {
 	// Running are the jobs that hold nodes, in any order; what they hold is not
 	// free in Nodes.
 	Running []Running
+
+	sound bool // a Cluster has checked all
 }
 
 // Limits bound one cycle. At the deadline the policy answers with the best that it has; when its
@@ -231,8 +231,3 @@ const (
 	// MaxAlternatives is how many alternatives a job may have.
 	MaxAlternatives = 8
 )
-
-// SortQueue brings jobs into queue order: by falling priority, equals as they were.
-func SortQueue(jobs []*Job) {
-	slices.SortStableFunc(jobs, func(a, b *Job) int { return cmp.Compare(b.Priority, a.Priority) })
-}

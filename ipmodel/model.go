@@ -47,9 +47,6 @@ func (m *Model) Columns() int { return len(m.Value) }
 // Groups is the number of groups.
 func (m *Model) Groups() int { return max(0, len(m.GroupStart)-1) }
 
-// Rows is the number of constraints, groups' and capacities'.
-func (m *Model) Rows() int { return m.Groups() + len(m.Cap) }
-
 // IsRequired reports whether group g has to be served.
 func (m *Model) IsRequired(g int) bool { return len(m.Required) > 0 && m.Required[g] }
 

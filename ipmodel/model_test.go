@@ -212,5 +212,5 @@ func TestCheck(t *testing.T) {
 	require.Equal(t, 3.5, m.Objective(10))
 	m.Scale = 0
 	require.Equal(t, 11., m.Objective(10))
-	require.Equal(t, 4, m.Rows())
+	require.Equal(t, 4, m.Groups()+len(m.Cap))
 }

@@ -4,6 +4,7 @@ package nodeset
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -298,7 +299,7 @@ func (t *Table) setSpare(o *Table, first, last int, share int64) {
 		t.spare = append(t.spare[:0], make([]int32, t.Len())...)
 	}
 	for n := first; n <= last; n++ {
-		least := int32(TakesWhole)
+		least := int32(math.MaxInt32)
 		for _, l := range o.shared.left[o.shared.start[n]:o.shared.start[n+1]] {
 			if l != none && int64(l) >= share {
 				least = min(least, l-int32(share))
@@ -308,10 +309,7 @@ func (t *Table) setSpare(o *Table, first, last int, share int64) {
 	}
 }
 
-// TakesWhole is the Spare of a node where no GPU in shared use has room for the share.
-const TakesWhole = 1<<31 - 1
-
 // Spare is, by node, what is left over of the GPU in shared use in which a share fits tightest,
-// TakesWhole where there is none. It is of a table that LimitFrom has made for
+// math.MaxInt32 where there is none. It is of a table that LimitFrom has made for
 // a request that asks for a share, and else empty. It belongs to the table: only read it.
 func (t *Table) Spare() []int32 { return t.spare }

@@ -3,8 +3,10 @@
 package policies
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -77,7 +79,7 @@ func drawSnapshot(t *rapid.T) *core.Snapshot {
 		}
 		s.Pending = append(s.Pending, job)
 	}
-	core.SortQueue(s.Pending)
+	slices.SortStableFunc(s.Pending, func(a, b *core.Job) int { return cmp.Compare(b.Priority, a.Priority) })
 	for _, job := range s.Pending {
 		job.Since = s.Now - rng.Int64N(7200)
 	}

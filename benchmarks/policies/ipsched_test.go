@@ -299,5 +299,5 @@ func TestIPSchedRefusesCalls(t *testing.T) {
 	require.ErrorIs(t, busy.Decide(ctx, s, core.Limits{}, &p), context.Canceled)
 	require.Empty(t, p.Decisions)
 	s.Pending = append(s.Pending, s.Pending[0])
-	require.ErrorAs(t, newIPSched(t, nil).Decide(context.Background(), s, core.Limits{}, &p), new(*core.JobError))
+	require.ErrorAs(t, newIPSched(t, nil).Decide(context.Background(), s, core.Limits{}, &p), new(*core.Error))
 }

@@ -28,7 +28,7 @@ func TestClusterWritesWindows(t *testing.T) {
 		require.NoError(t, err)
 		for n := range number(1, 6, "nodes") {
 			capacity := nodeset.Capacity{Cores: uint16(number(1, 8, "cores")), GPUs: uint8(number(0, 2, "gpus"))}
-			require.NoError(t, c.SetNode(fmt.Sprint("n", n), capacity, number(0, 3, "up") > 0))
+			require.NoError(t, c.SetNode(core.Node{Name: fmt.Sprint("n", n), Capacity: capacity, Down: number(0, 3, "up") == 0}))
 		}
 		write := func() {
 			var b bytes.Buffer

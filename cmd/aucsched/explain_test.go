@@ -95,7 +95,7 @@ func TestExplainReadsACluster(t *testing.T) {
 	c, err := core.NewCluster(core.ClusterOptions{})
 	require.NoError(t, err)
 	for _, name := range []string{"a1", "a2", "b1"} {
-		require.NoError(t, c.SetNode(name, nodeset.Capacity{Cores: 8}, name != "b1"))
+		require.NoError(t, c.SetNode(core.Node{Name: name, Capacity: nodeset.Capacity{Cores: 8}, Down: name == "b1"}))
 	}
 	require.NoError(t, c.Adopt(core.Start{Job: "R", Nodes: []core.Share{{Node: "a1", Cores: 8}, {Node: "a2", Cores: 4}},
 		End: time.Now().Add(time.Hour)}))

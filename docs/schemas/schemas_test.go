@@ -75,6 +75,7 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"window", "node", format.Node{}, false, nil},
 		{"window", "switch", format.Switch{}, false, nil},
 		{"window", "running", format.Running{}, false, nil},
+		{"window", "held", format.Held{}, false, nil},
 		{"window", "job", format.Job{}, false, nil},
 		{"window", "request", format.Request{}, false, nil},
 		{"window", "quota", format.Quota{}, false, nil},

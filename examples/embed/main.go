@@ -36,7 +36,7 @@ func run(ctx context.Context, out io.Writer) error {
 	}
 	node := nodeset.Capacity{Cores: 16, GPUs: 4}
 	for n := 1; n <= 8; n++ {
-		if err := cluster.SetNode(fmt.Sprint("node", n), node, true); err != nil {
+		if err := cluster.SetNode(core.Node{Name: fmt.Sprint("node", n), Capacity: node}); err != nil {
 			return err
 		}
 	}
@@ -49,7 +49,7 @@ func run(ctx context.Context, out io.Writer) error {
 				return err
 			}
 		}
-		if err := cluster.SetNode("node8", node, minute < 10 || minute > 30); err != nil {
+		if err := cluster.SetNode(core.Node{Name: "node8", Capacity: node, Down: minute >= 10 && minute <= 30}); err != nil {
 			return err
 		}
 		for id, end := range ends {

@@ -113,7 +113,7 @@ func ParseSettings(text string) (Settings, error) {
 // check looks at what several settings have to do with one another.
 func (s *Settings) check() error {
 	if s.Policy == IPSched && s.IPSched.Objective == core.ByRate {
-		return &SettingError{"objective", s.IPSched.Objective.String(), "must be priority or size for ipsched"}
+		return &SettingError{"objective", "rate", "must be priority or size for ipsched"}
 	}
 	if s.Solver != Native && s.Worker == "" {
 		return &SettingError{"solver", s.Solver.String(), "needs worker=PATH, the aucsched command"}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package format has the JSON of a window: what internal/window reads and core.Cluster writes.
-// The package comment of internal/window says what the fields mean.
+// Package format has the JSON of a window, which core.Cluster reads and writes. The package comment
+// of internal/window says what the fields mean.
 package format
 
 import (
@@ -20,6 +20,8 @@ const (
 
 // Window is a whole file.
 type Window struct {
+	// Time is when this is the state, as of RFC 3339: other times are in seconds from then.
+	Time  string `json:"time,omitempty"`
 	Nodes []Node `json:"nodes"`
 	// Switches are where the nodes stand; none: that is not known.
 	Switches []Switch  `json:"switches,omitempty"`
@@ -63,10 +65,13 @@ type Job struct {
 	Request
 	// Prefer are the nodes on which the job would rather be.
 	Prefer string `json:"prefer,omitempty"`
-	// Alternatives is a list of requests.
-	Alternatives json.RawMessage `json:"alternatives,omitempty"`
+	// Alternatives are further ways to meet the job.
+	Alternatives []Request `json:"alternatives,omitempty"`
 	// Preempts are the classes of running jobs that may be stopped for the job.
 	Preempts []int `json:"preempts,omitempty"`
+	// Price and Class are those that it has once it runs.
+	Price int64 `json:"price,omitempty"`
+	Class int   `json:"class,omitempty"`
 }
 
 // Request is one way to meet a job.
@@ -88,21 +93,28 @@ type Request struct {
 	GPUShare int64 `json:"gpu_share,omitempty"`
 	// Charges is what is counted against quotas.
 	Charges Uses `json:"charges,omitempty"`
-	// Components is a list of requests, the further parts of the same job, Apart says of a part
-	// that it shares no node with the others, and AllWithin what all parts are below.
-	Components json.RawMessage `json:"components,omitempty"`
-	Apart      bool            `json:"apart,omitempty"`
-	AllWithin  int             `json:"all_within,omitempty"`
+	// Components are the further parts of the same job, Apart says of a part that it shares no node
+	// with the others, and AllWithin what all parts are below.
+	Components []Request `json:"components,omitempty"`
+	Apart      bool      `json:"apart,omitempty"`
+	AllWithin  int       `json:"all_within,omitempty"`
+}
+
+// Held is what a job, or a component of it, holds.
+type Held struct {
+	Nodes string  `json:"nodes"`
+	Cores PerNode `json:"cores_per_node"`
+	GPUs  PerNode `json:"gpus_per_node,omitempty"`
+	Uses  Uses    `json:"uses,omitempty"`
 }
 
 // Running is a job that holds nodes.
 type Running struct {
-	ID    string  `json:"id"`
-	Nodes string  `json:"nodes"`
-	Cores PerNode `json:"cores_per_node"`
-	GPUs  PerNode `json:"gpus_per_node,omitempty"`
-	End   int64   `json:"end_s"`
-	Uses  Uses    `json:"uses,omitempty"`
+	ID string `json:"id"`
+	Held
+	// End is when its limit is over, absent without one; Ran is for how long it has run.
+	End *int64 `json:"end_s,omitempty"`
+	Ran int64  `json:"ran_s,omitempty"`
 	// GPUShare is how many shares it has of one GPU of its node, and SharedGPU the number of that.
 	GPUShare  int64 `json:"gpu_share,omitempty"`
 	SharedGPU int   `json:"shared_gpu,omitempty"`
@@ -111,6 +123,10 @@ type Running struct {
 	// Price is what is lost if the job is stopped; 0: it may not be. Class says for whom it may.
 	Price int64 `json:"price,omitempty"`
 	Class int   `json:"class,omitempty"`
+	// Components are what its components hold.
+	Components []Held `json:"components,omitempty"`
+	// Job is what the job asked for, so that it can wait again.
+	Job *Job `json:"job,omitempty"`
 }
 
 // Range is N or MIN-MAX, as a JSON number or string; the zero value is absent.

@@ -13,6 +13,8 @@ import (
 type Quota struct {
 	Name string `json:"name"`
 	Left int64  `json:"left"`
+	// Limit is what all jobs may count together; absent: Left, and what running jobs count.
+	Limit *int64 `json:"limit,omitempty"`
 }
 
 // maxQuotaName is how long the name of a quota may be, in bytes.

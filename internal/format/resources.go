@@ -3,6 +3,7 @@
 package format
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,7 +49,7 @@ func (u Uses) Numbered(number func(name string) (int, bool)) (uses nodeset.Uses,
 	for _, name := range slices.Sorted(maps.Keys(u)) {
 		row, ok := number(name)
 		if !ok {
-			return nil, name
+			return nil, cmp.Or(name, `""`)
 		}
 		x := u[name]
 		x.Row = row

@@ -47,7 +47,8 @@ type requestHeader struct {
 func writeRequest(w io.Writer, q request) error {
 	m := q.model
 	if m.Columns() > maxColumns || m.Groups() > maxColumns || len(m.Cap) > maxColumns || len(m.Row) > maxEntries {
-		return fmt.Errorf("a model of %d columns, %d rows and %d entries is too large for HiGHS", m.Columns(), m.Rows(), len(m.Row))
+		return fmt.Errorf("a model of %d columns, %d rows and %d entries is too large for HiGHS",
+			m.Columns(), m.Groups()+len(m.Cap), len(m.Row))
 	}
 	h := requestHeader{
 		Seed: q.seed, Work: q.work, Limit: int64(q.limit),

@@ -120,9 +120,9 @@ func TestModelHasThePapersRows(t *testing.T) {
 		require.Equal(t, len(w.variants), m.Groups())
 		require.Equal(t, w.book.JobStart, m.GroupStart)
 		if len(w.space.Left) == 0 {
-			require.Equal(t, len(w.variants)+2*n, m.Rows(), "|J| + 2|N|")
+			require.Equal(t, len(w.variants)+2*n, m.Groups()+len(m.Cap), "|J| + 2|N|")
 		}
-		require.LessOrEqual(t, m.Rows(), len(w.variants)+2*n*(1+len(w.space.Left)))
+		require.LessOrEqual(t, m.Groups()+len(m.Cap), len(w.variants)+2*n*(1+len(w.space.Left)))
 		for i := range n {
 			require.EqualValues(t, w.space.Now.Free(i).Cores, m.Cap[i])
 			require.EqualValues(t, w.space.Now.Free(i).GPUs, m.Cap[n+i])
@@ -397,7 +397,7 @@ func ExampleBuilder() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(m.Columns(), "bids,", m.Rows(), "rows")
+	fmt.Println(m.Columns(), "bids,", m.Groups()+len(m.Cap), "rows")
 	var r ipmodel.Result
 	_ = native.New().Solve(context.Background(), &m, ipmodel.Options{}, &r)
 	fmt.Printf("%v, objective %.2f\n", r.Status, m.Objective(r.Value))

@@ -4,6 +4,7 @@ package place
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/aucsched/aucsched/nodeset"
@@ -34,11 +35,11 @@ func (p *Prices) settleBins() {
 }
 
 // ShareCost is Cost for a share of one GPU. spare is how much is left over of the GPU in shared use
-// in which it fits tightest, TakesWhole where it takes one that nobody shares. While others share
+// in which it fits tightest, math.MaxInt32 where it takes one that nobody shares. While others share
 // the GPU it uses what was of no use; then it has the GPU for itself, and the rest is useless.
 func (p *Prices) ShareCost(n int, has nodeset.Capacity, cores int, share int64, spare int32, limit int64) int64 {
 	over := p.now
-	if spare != nodeset.TakesWhole {
+	if spare != math.MaxInt32 {
 		over = p.sharedUntil(n, share, int64(spare))
 	}
 	r, _ := p.base.Shares()

@@ -3,6 +3,7 @@
 package place
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -125,7 +126,7 @@ func TestPriceBesideAnUnknownShare(t *testing.T) {
 		s.prices(&p)
 		has := nodeset.Capacity{Cores: 8, GPUs: 1}
 		require.Equal(t, int64(-80*3/8*100), p.ShareCost(0, has, 1, 3, 2, 100))
-		require.Equal(t, int64(80*5/8*100), p.ShareCost(0, has, 1, 3, nodeset.TakesWhole, 100))
+		require.Equal(t, int64(80*5/8*100), p.ShareCost(0, has, 1, 3, math.MaxInt32, 100))
 	}
 }
 

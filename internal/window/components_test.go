@@ -49,14 +49,14 @@ func TestReadComponentsFaults(t *testing.T) {
 		`[{"cores":1},{"cores":-1}]`:       "w.json:2: jobs[0] (J): components[1].cores: -1: must not be negative",
 		`[{"cores":1,"core":1}]`:           `jobs[0] (J): components[0]: unknown field "core"`,
 		`[{"cores":"x"}]`:                  "jobs[0] (J): components[0]: cores: string is not",
-		`{}`:                               "jobs[0] (J): components: is a list of requests",
-		`[{"cores":1,"components":[{}]}]`:  "jobs[0] (J): components[0].components: components have none themselves",
+		`{}`:                               "jobs[0] (J): components: expected a list, found an object",
+		`[{"cores":1,"components":[{}]}]`:  "jobs[0] (J): components[0].components: 1: components have none themselves",
 		`[{"cores":1,"all_within":1}]`:     "jobs[0] (J): components[0].all_within: 1",
-		`[{"cores":1,"eligible":"x"}]`:     "jobs[0] (J): components[0]: eligible",
-		`[{"cores":1,"uses":{"disk":{}}}]`: "jobs[0] (J): components[0]: uses: no node has a resource",
-		`[{"cores":1,"charges":{"x":{}}}]`: "jobs[0] (J): components[0]: charges: there is no quota",
+		`[{"cores":1,"eligible":"x"}]`:     "jobs[0] (J): components[0].eligible: x: there is no such node",
+		`[{"cores":1,"uses":{"disk":{}}}]`: "jobs[0] (J): components[0].uses: disk: there is no such resource",
+		`[{"cores":1,"charges":{"x":{}}}]`: "jobs[0] (J): components[0].charges: x: there is no such quota",
 		`[{"cores":1,"priority":7}]`:       `jobs[0] (J): components[0]: unknown field "priority"`,
-		`[` + strings.Repeat(`{"cores":1},`, 15) + `{"cores":1}]`: "jobs[0] (J): components: more than 15",
+		`[` + strings.Repeat(`{"cores":1},`, 15) + `{"cores":1}]`: "jobs[0] (J): components: 16: must be at most 15",
 	} {
 		text := `{"nodes":[{"name":"n1","cores":8}],"jobs":[{"id":"J","priority":5,"cores":1,` + "\n" +
 			`"components":` + list + `}]}`

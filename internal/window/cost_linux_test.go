@@ -32,10 +32,10 @@ func TestReadCost(t *testing.T) {
 		{"one wrong job at the end", `{"nodes":[` + node + `],"jobs":[`, `{"id":"j#",` + job + `}`, `,{"id":"j1",` + job + `}]}`,
 			"two jobs of this id"},
 		{"fields of a job", `{"jobs":[{"id":"j",`, `"f#":1`, `}]}`, "unknown field"},
-		{"charges of a job", `{"quotas":[{"name":"q1"}],"jobs":[{"id":"j",` + job + `,"charges":{`, `"q#":{}`, `}}]}`, "there is no quota"},
+		{"charges of a job", `{"quotas":[{"name":"q1"}],"jobs":[{"id":"j",` + job + `,"charges":{`, `"q#":{}`, `}}]}`, "there is no such quota"},
 		{"quotas", `{"nodes":[` + node + `],"quotas":[`, `{"name":"q#","left":1}`, `]}`, ""},
-		{"resources of a node", `{"nodes":[{"name":"n1","resources":{`, `"r#":1`, `}}]}`, "more than 64"},
-		{"uses of a job", `{"nodes":[` + node + `],"jobs":[{"id":"j",` + job + `,"uses":{`, `"r#":{}`, `}}]}`, "no node has a resource"},
+		{"resources of a node", `{"nodes":[{"name":"n1","resources":{`, `"r#":1`, `}}]}`, "more than 64 in all"},
+		{"uses of a job", `{"nodes":[` + node + `],"jobs":[{"id":"j",` + job + `,"uses":{`, `"r#":{}`, `}}]}`, "there is no such resource"},
 		{"shares of a node", `{"nodes":[{"name":"n1","free_gpu_shares":{`, `"#":1`, `}}]}`, "free_gpu_shares"},
 		{"nodes", `{"jobs":[],"nodes":[`, `{"name":"n#","cores":8}`, `]}`, ""},
 		{"running jobs", `{"jobs":[],"running":[`, `{"id":"r#","nodes":"n#","cores_per_node":1}`,
@@ -43,7 +43,7 @@ func TestReadCost(t *testing.T) {
 		{"leaves", `{"nodes":[{"name":"n[1-65536]","cores":8}],"switches":[`, `{"name":"s#","nodes":"n#"}`, `]}`, ""},
 		{"eligible", `{"nodes":[{"name":"n[1-1024]","cores":8}],"jobs":[`, `{"id":"j#",` + job + `,"eligible":"n[1-4]"}`, `]}`, ""},
 		{"classes", `{"nodes":[` + node + `],"jobs":[{"id":"j",` + job + `,"preempts":[`, `1`, `]}]}`, ""},
-		{"alternatives", `{"jobs":[{"id":"j",` + job + `,"alternatives":[`, `{"cores":#}`, `]}]}`, "more than 8"},
+		{"alternatives", `{"jobs":[{"id":"j",` + job + `,"alternatives":[`, `{"cores":#}`, `]}]}`, "must be at most 8"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			costtest.Linear(t, 2_000, func(n int) func() {

@@ -17,7 +17,8 @@
 // gpus_per_node take N or MIN-MAX, as a string or a number. state is up (the default), drained or
 // down. Jobs get nodes of the least weight where they can, as in Slurm; 0 if it is absent.
 // cores_per_node and gpus_per_node of a running job are a number, or a list with an element
-// for each of its nodes. end_s is the time, in seconds from now, at which the job's limit runs out; without it the job has none.
+// for each of its nodes. end_s is the time, in seconds from now, at which the job's limit runs out;
+// without it the job has none.
 // waited_s is for how long the job could have started already, 0 if it is absent; auctions with a
 // patience look at it. Whatever is absent is not restricted.
 //
@@ -120,9 +121,13 @@
 // A decision has what the job's own request gets where it always is, and "components" has the same
 // of each of its components.
 //
+// What a [core.Cluster] writes says more, so that it is one again: "time" is when it was so; running
+// jobs have "ran_s", "components" with what each holds, and "job", what they asked for; quotas have a
+// "limit" where jobs count more than it; waiting jobs have their "price" and "class".
+//
 // A file has at most 256 MB. Lists of nodes name at most 2^26 nodes in all, and lists that differ
 // times nodes are at most 2^32, as are levels of switches times nodes at most 2^24.
 //
-// Everything is checked: an error names the file, the line, the element, the field
-// and the value, and nothing is returned besides.
+// Everything is checked, by a Cluster as it checks what it is told: an error names the file, the
+// line, the element, the field and the value, and nothing is returned besides.
 package window

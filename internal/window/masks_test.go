@@ -34,13 +34,12 @@ func TestReadNamedNodes(t *testing.T) {
 
 func TestReadNamedNodesErrors(t *testing.T) {
 	for _, x := range []struct{ old, new, want string }{
-		{`"eligible": "n[3-4]"`, `"eligible": "n[3-5]"`, "w.json:2: jobs[0] (J): eligible: there is no node n5"},
-		{`"eligible": "n1"`, `"eligible": "n1,n1"`, "w.json:3: jobs[0] (J): alternatives[1]: eligible: node n1 is there twice"},
+		{`"eligible": "n[3-4]"`, `"eligible": "n[3-5]"`, "w.json:2: jobs[0] (J): eligible: n5: there is no such node"},
 		{`"prefer": "n4"`, `"prefer": "n["`, "w.json:2: jobs[0] (J): prefer: "},
-		{`[1, 2, 2]`, `[1, 2]`, "w.json:5: running[0] (R): cores_per_node and gpus_per_node are a number, or one for each of 3"},
-		{`[1, 2, 2]`, `[1, 2, -1]`, "running[0] (R): -1 cores_per_node and 1 gpus_per_node are out of range"},
+		{`[1, 2, 2]`, `[1, 2]`, "w.json:5: running[0] (R): cores_per_node: 2: this and gpus_per_node are a number, or one for each of 3 nodes"},
+		{`[1, 2, 2]`, `[1, 2, -1]`, "running[0] (R): node n2: cores: -1: must be 0 to 65535"},
 		{`[1, 2, 2]`, `"1"`, "is neither a whole number nor a list of them"},
-		{`"n[3,1-2]"`, `""`, "running[0] (R): nodes: are missing"},
+		{`"n[3,1-2]"`, `""`, `running[0] (R): nodes: "": are missing`},
 	} {
 		in := strings.Replace(named, x.old, x.new, 1)
 		require.NotEqual(t, named, in)

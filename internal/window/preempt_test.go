@@ -44,11 +44,11 @@ func TestPreemptionIsReadAndWritten(t *testing.T) {
 
 func TestPreemptionErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{`"price": 10`, `"price": -1`, "w.json:3: running[1] (R2): price: -1 is not in 0-1099511627776"},
-		{`"price": 10, "class": 3`, `"price": 10, "class": 64`, "w.json:3: running[1] (R2): class: 64 is not in 0-63"},
-		{`[0, 3]`, `[64]`, "w.json:4: jobs[0] (J1): preempts: 64 is not in 0-63"},
-		{`[0, 3]`, `3`, "w.json:4: jobs[0]: preempts: number is not a list"},
-		{`"preempts"`, `"preempt"`, "w.json:4: jobs[0]: unknown field \"preempt\"; did you mean \"preempts\"?"},
+		{`"price": 10`, `"price": -1`, "w.json:3: running[1] (R2): price: -1: must be 0 to 1099511627776"},
+		{`"price": 10, "class": 3`, `"price": 10, "class": 64`, "w.json:3: running[1] (R2): class: 64: must be 0 to 63"},
+		{`[0, 3]`, `[64]`, "w.json:4: jobs[0] (J1): preempts: 64: must be 0 to 63"},
+		{`[0, 3]`, `3`, "w.json:4: jobs[0] (J1): preempts: number is not a list"},
+		{`"preempts"`, `"preempt"`, `w.json:4: jobs[0] (J1): unknown field "preempt"; did you mean "preempts"?`},
 	} {
 		_, err := Read(strings.NewReader(strings.Replace(preemptable, c.old, c.new, 1)), "w.json")
 		require.EqualError(t, err, c.want)

@@ -32,7 +32,7 @@ func TestReadQuotas(t *testing.T) {
 	require.Equal(t, nodeset.Uses{{Row: 0, PerCore: 1}, {Row: 1, PerJob: 1, PerNode: 2, PerGPU: 3}}, s.Pending[0].Charges)
 	require.Equal(t, nodeset.Uses{{Row: 0, PerCore: 2}}, s.Pending[0].Alternatives[0].Charges, "what counts nothing is left out")
 	require.Nil(t, s.Pending[0].Alternatives[1].Charges)
-	require.Equal(t, nodeset.Uses{{Row: 0, PerCore: 1}}, s.Running[0].Charges)
+	require.Equal(t, nodeset.Uses{{Row: 0, PerJob: 3}}, s.Running[0].Charges)
 }
 
 func TestReadQuotaErrors(t *testing.T) {
@@ -43,19 +43,19 @@ func TestReadQuotaErrors(t *testing.T) {
 	const x = `{"name":"x","left":1}`
 	for _, c := range []struct{ quotas, job, running, want string }{
 		{`7`, `"nodes":1`, `"end_s":1`, "quotas[0]: expected an object, found a number"},
-		{`{"left":1}`, `"nodes":1`, `"end_s":1`, `quotas[0]: name: "" is not a name of 1 to 256 bytes`},
+		{`{"left":1}`, `"nodes":1`, `"end_s":1`, `quotas[0]: name: : "" is not a name of 1 to 256 bytes that can be printed`},
 		{`{"name":"a\u0007"}`, `"nodes":1`, `"end_s":1`, `is not a name of 1 to 256 bytes that can be printed`},
-		{`{"name":"x","left":-1}`, `"nodes":1`, `"end_s":1`, "quotas[0] (x): left: -1 is not in 0-1099511627776"},
-		{x + "," + x, `"nodes":1`, `"end_s":1`, `quotas[1]: name: quota "x" is there twice`},
-		{`{"name":"x","lft":1}`, `"nodes":1`, `"end_s":1`, `quotas[0]: unknown field "lft"; did you mean "left"?`},
-		{x, `"charges":{"y":{"per_job":1}}`, `"end_s":1`, `w.json:1: jobs[0] (J): charges: there is no quota "y"`},
-		{x, `"charges":{"x":{"per_jub":1}}`, `"end_s":1`, `jobs[0]: charges: x: unknown field "per_jub"; did you mean "per_job"?`},
-		{x, `"charges":{"x":{"per_job":1.5}}`, `"end_s":1`, "charges: x: per_job: 1.5 is not a whole number in 0-1099511627776"},
-		{x, `"charges":{"x":{"per_core":"1"}}`, `"end_s":1`, "charges: x: per_core: expected a whole number, found a text"},
+		{`{"name":"x","left":-1}`, `"nodes":1`, `"end_s":1`, "quotas[0] (x): left: -1: must be 0 to 1099511627776"},
+		{x + "," + x, `"nodes":1`, `"end_s":1`, "quotas[1] (x): name: x: is there twice"},
+		{`{"name":"x","lft":1}`, `"nodes":1`, `"end_s":1`, `quotas[0] (x): unknown field "lft"; did you mean "left"?`},
+		{x, `"charges":{"y":{"per_job":1}}`, `"end_s":1`, "w.json:2: jobs[0] (J): charges: y: there is no such quota"},
+		{x, `"charges":{"x":{"per_jub":1}}`, `"end_s":1`, `jobs[0] (J): charges: x: unknown field "per_jub"; did you mean "per_job"?`},
+		{x, `"charges":{"x":{"per_job":1.5}}`, `"end_s":1`, "jobs[0] (J): charges: x: per_job: number 1.5 is not a whole number in range"},
+		{x, `"charges":{"x":{"per_core":"1"}}`, `"end_s":1`, "jobs[0] (J): charges: x: per_core: string is not a whole number in range"},
 		{x, `"charges":{"x":5}`, `"end_s":1`, "charges: x: expected an object, found a number"},
-		{x, `"charges":{"":{}}`, `"end_s":1`, `charges: "" is not a name`},
-		{x, `"alternatives":[{"cores":1,"charges":{"y":{"per_job":1}}}]`, `"end_s":1`, `alternatives[0]: charges: there is no quota "y"`},
-		{x, `"nodes":1`, `"charges":{"y":{"per_job":1}}`, `running[0] (R): charges: there is no quota "y"`},
+		{x, `"charges":{"":{}}`, `"end_s":1`, `jobs[0] (J): charges: "": there is no such quota`},
+		{x, `"alternatives":[{"cores":1,"charges":{"y":{"per_job":1}}}]`, `"end_s":1`, "jobs[0] (J): alternatives[0].charges: y: there is no such quota"},
+		{x, `"nodes":1`, `"charges":{"y":{"per_job":1}}`, "running[0] (R): charges: y: there is no such quota"},
 	} {
 		_, err := Read(strings.NewReader(doc(c.quotas, c.job, c.running)), "w.json")
 		require.ErrorContains(t, err, c.want)

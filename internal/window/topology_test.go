@@ -26,10 +26,10 @@ func TestReadSwitches(t *testing.T) {
 func TestReadSwitchErrors(t *testing.T) {
 	const nodes = `{"nodes": [{"name": "n1"}], `
 	for _, x := range []struct{ text, want string }{
-		{"\n" + `"switches": [{"name": "a", "nodes": "n2"}]}`, "w.json:2: switches[0] (a): nodes: there is no node n2"},
-		{`"switches": [{"name": "a", "node": "n1"}]}`, `w.json:1: switches[0]: unknown field "node"`},
+		{"\n" + `"switches": [{"name": "a", "nodes": "n2"}]}`, "w.json:2: switches[0] (a): nodes: n2: there is no node n2"},
+		{`"switches": [{"name": "a", "node": "n1"}]}`, `w.json:1: switches[0] (a): unknown field "node"; did you mean "nodes"?`},
 		{`"switches": [{"name": "a", "nodes": "n1"}, {"name": "b", "nodes": "n1"}]}`,
-			"w.json:1: switches: switch b: node 0 is below a already"},
+			"w.json:1: switches[1] (b): nodes: n1: node 0 is below a already"},
 		{`"jobs": [{"id": "a", "priority": 1, "cores": 1, "switches": -1}]}`,
 			"w.json:1: jobs[0] (a): switches: -1: must not be negative"},
 	} {

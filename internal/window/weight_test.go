@@ -29,8 +29,8 @@ func TestWeights(t *testing.T) {
 		require.Equal(t, x.want, w.Snapshot.Tiers, name)
 	}
 	for weight, want := range map[string]string{
-		"-1":         "w.json:1: nodes[0] (n): weight: -1 is not in 0-4294967295",
-		"4294967296": "w.json:1: nodes[0] (n): weight: 4294967296 is not in 0-4294967295",
+		"-1":         "w.json:1: nodes[0] (n): weight: -1: must be 0 to 4294967295",
+		"4294967296": "w.json:1: nodes[0] (n): weight: 4294967296: must be 0 to 4294967295",
 	} {
 		in := `{"nodes": [{"name": "n", "cores": 8, "weight": ` + weight + `}], "jobs": []}`
 		_, err := Read(strings.NewReader(in), "w.json")

@@ -87,23 +87,23 @@ func TestReadErrors(t *testing.T) {
 	doc := func(nodes, jobs string) string { return "{\"nodes\":[" + nodes + "],\n\"jobs\":[" + jobs + "]}" }
 	for in, want := range map[string]string{
 		``:                                      "w.json:1: the file ends too early",
-		`[]`:                                    `expected "{"`,
+		`[]`:                                    "a window is an object: found a list",
 		`{"nodes":[`:                            "ends too early",
-		`{"nodes":{}}`:                          `"nodes" is a list`,
+		`{"nodes":{}}`:                          "nodes: expected a list, found an object",
 		`{"nodes":[],"nodes":[]}`:               "there twice",
 		`{"knots":[]}`:                          `unknown field "knots"`,
 		doc("", job):                            "the machine has no node",
 		doc(node, job) + "{}":                   "something follows",
-		doc(node, job+",\n"+job):                "w.json:3: jobs[1] (J1): id: there are two jobs",
-		doc(node+","+node, job):                 "nodes[1] (n[1-4]): name: node n1 is there twice",
+		doc(node, job+",\n"+job):                "w.json:3: jobs[1] (J1): id: J1: there are two jobs of this id",
+		doc(node+","+node, job):                 "nodes[1] (n[1-4]): name: n1: is there twice",
 		doc(`{"name":"n[3-1]","cores":1}`, job): "3-1",
-		doc(`{"name":"n1","cores":-1}`, job):    "cores: -1 is not in 0-65535",
+		doc(`{"name":"n1","cores":-1}`, job):    "cores: -1: must be 0 to 65535",
 		doc(`{"name":"n1","cores":70000}`, job): "cores: 70000",
-		doc(`{"name":"n1","cores":8,"free_cores":9}`, job): "free_cores: 9 is not in 0-8",
+		doc(`{"name":"n1","cores":8,"free_cores":9}`, job): "nodes[0] (n1): free_cores: 9: of node n1, 8 are left by what runs",
 		doc(`{"name":"n1","cores":8,"colour":1}`, job):     `unknown field "colour"`,
 		doc(`{"name":"n1","cores":1e99}`, job):             "cores: number 1e99 is not a whole number",
-		doc(`{"cores":8}`, job):                            "name: is missing",
-		doc(`{"name":"n1","cores":8,"state":"odd"}`, job):  `state: "odd"`,
+		doc(`{"cores":8}`, job):                            `nodes[0]: name: "": is missing`,
+		doc(`{"name":"n1","cores":8,"state":"odd"}`, job):  "nodes[0] (n1): state: odd: is not up, drained or down",
 		doc(node, `7`): "jobs[0]: expected an object",
 		doc(node,
 			`{"id":"J","priority":5,"cores":4,"gpus_per_node":"3-1"}`): `"3-1": the range is empty`,
@@ -114,16 +114,16 @@ func TestReadErrors(t *testing.T) {
 		doc(node,
 			`{"id":"J","priority":5,"cores":-4}`): "jobs[0] (J): cores: -4: must not be negative",
 		doc(node,
-			`{"id":"J","priority":0,"cores":4}`): "priority: 0 is not in 1-",
+			`{"id":"J","priority":0,"cores":4}`): "priority: 0: must be 1 to ",
 		doc(node,
 			`{"id":"J","priority":5}`): "asks for nothing",
 		doc(node,
-			`{"id":"J","priority":5,"cores":4,"waited_s":-1}`): "jobs[0] (J): waited_s: -1 is not in 0-3153600000",
+			`{"id":"J","priority":5,"cores":4,"waited_s":-1}`): "jobs[0] (J): waited_s: -1: must be 0 to 3153600000",
 		doc(node,
 			`{"id":"J","priority":5,"cores":4,"time_limit_s":0}`): "time_limit_s: 0",
 		doc(node,
 			alternatives(
-				`7`)): "w.json:2: jobs[0] (J): alternatives: is a list of requests",
+				`7`)): "w.json:2: jobs[0] (J): alternatives: expected a list, found a number",
 		doc(node,
 			alternatives(
 				"[{\"cores\":1},\n{\"cores\":1,\n\"gpus_per_node\":\"x\"}]")): "w.json:4: jobs[0] (J): " +
@@ -145,19 +145,19 @@ func TestReadErrors(t *testing.T) {
 			alternatives(
 				`[{"cores":1},7]`)): "alternatives[1]: expected an object",
 		doc(node, alternatives(`[`+strings.Repeat(`{"cores":1},`,
-			8)+`{"cores":1}]`)): "jobs[0] (J): alternatives: more than 8",
+			8)+`{"cores":1}]`)): "jobs[0] (J): alternatives: 9: must be at most 8",
 		doc(node,
 			`{"id":"J","priority":5,"cores":4,"gpus_uniform":"no"}`): "gpus_uniform: string is not true or false",
 		doc(node,
-			`{"id":"J","priority":5,"cores":"4"}`): "jobs[0]: cores: string is not a whole number",
+			`{"id":"J","priority":5,"cores":"4"}`): "jobs[0] (J): cores: string is not a whole number in range",
 		doc(node,
-			`{"priority":5,"cores":4}`): "id: is missing",
+			`{"priority":5,"cores":4}`): "jobs[0]: id: : must be UTF-8, and not empty",
 		doc(node, job)[:len(doc(node, job))-1] +
-			`,"running":[{"id":"R","nodes":"x1","cores_per_node":1}]}`: "there is no node x1",
+			`,"running":[{"id":"R","nodes":"x1","cores_per_node":1}]}`: "running[0] (R): node x1: name: x1: there is no such node",
 		doc(node, job)[:len(doc(node, job))-1] +
-			`,"running":[{"id":"R","nodes":"n1","cores_per_node":9}]}`: "node n1 has 8 cores and 2 GPUs left",
+			`,"running":[{"id":"R","nodes":"n1","cores_per_node":9}]}`: "running[0] (R): node n1: cores: 8: 9 would have to be free",
 		strings.TrimSuffix(doc(`{"name":"n1","cores":8,"free_cores":8}`, job), "}") +
-			`,"running":[{"id":"R","nodes":"n1","cores_per_node":1}]}`: "add up to 9 cores",
+			`,"running":[{"id":"R","nodes":"n1","cores_per_node":1}]}`: "nodes[0] (n1): free_cores: 8: of node n1, 7 are left by what runs",
 	} {
 		_, err := Read(strings.NewReader(in), "w.json")
 		require.ErrorContains(t, err, want, "%s", in)

@@ -170,7 +170,8 @@ func (m *Mapper) fill() {
 	for i := range m.jobs {
 		m.pending = append(m.pending, &m.jobs[i])
 	}
-	core.SortQueue(m.pending) // by rounded points they are in order already
+	// by rounded points they are in order already
+	slices.SortStableFunc(m.pending, func(a, b *core.Job) int { return cmp.Compare(b.Priority, a.Priority) })
 }
 
 // appendWays appends the requests by which a job can be met on so many cores, the most cores first.

@@ -145,13 +145,13 @@ func TestConfFaults(t *testing.T) {
 		require.EqualError(t, err, want, text)
 	}
 	for want, lines := range map[string][]Line{
-		"switch 0: name: is missing":                                      {{"", "n1", ""}},
-		"switch 1: name: a is there twice":                                {{"a", "n1", ""}, {"a", "n2", ""}},
-		"switch 0: nodes: a switch has either nodes or switches":          {{"a", "", ""}},
-		"switch 0: nodes: there is no node n9":                            {{"a", "n9", ""}},
-		"switch 1: switches: there is no switch b":                        {{"a", "n1", ""}, {"r", "", "b"}},
-		"switch 2: switches: a is below r already":                        {{"a", "n1", ""}, {"r", "", "a"}, {"q", "", "a"}},
-		"switch b: node 1 is below a already":                             {{"a", "n1", ""}, {"b", "n1", ""}},
+		"switch 0: name: \"\": is missing":                                {{"", "n1", ""}},
+		"switch 1: name: a: is there twice":                               {{"a", "n1", ""}, {"a", "n2", ""}},
+		"switch 0: nodes: n1: a switch has either nodes or switches":      {{"a", "n1", "a"}},
+		"switch 0: nodes: n9: there is no node n9":                        {{"a", "n9", ""}},
+		"switch 1: switches: b: there is no switch b":                     {{"a", "n1", ""}, {"r", "", "b"}},
+		"switch 2: switches: a: a is below r already":                     {{"a", "n1", ""}, {"r", "", "a"}, {"q", "", "a"}},
+		"switch 1: nodes: n1: node 1 is below a already":                  {{"a", "n1", ""}, {"b", "n1", ""}},
 		"switch r is below itself":                                        {{"r", "", "r"}},
 		"switch 0: switches: b[0-99]: no list of switches that there are": {{"r", "", "b[0-99]"}},
 	} {

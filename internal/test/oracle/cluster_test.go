@@ -81,15 +81,6 @@ func newLife(t *testing.T, seed uint64) *life {
 	require.NoError(t, err)
 	for n := range w.Nodes {
 		l.setNode(t, n)
-		more := map[string]int64{}
-		for r, name := range w.More {
-			more[name] = w.Nodes[n].More[r]
-		}
-		require.NoError(t, l.c.SetResources(name(n), more))
-		if w.Nodes[n].Share > 0 {
-			require.NoError(t, l.c.SetGPUShares(name(n), w.Nodes[n].Share))
-		}
-		require.NoError(t, l.c.SetTier(name(n), uint8(w.Nodes[n].Tier)))
 	}
 	for q, limit := range w.Quotas {
 		require.NoError(t, l.c.SetQuota(fmt.Sprint("quota", q), limit))
@@ -103,7 +94,12 @@ func (l *life) clock() time.Time { return l.start.Add(time.Duration(l.w.Now) * t
 
 func (l *life) setNode(t require.TestingT, n int) {
 	node := &l.w.Nodes[n]
-	require.NoError(t, l.c.SetNode(name(n), nodeset.Capacity{Cores: uint16(node.Cores), GPUs: uint8(node.GPUs)}, node.Up))
+	x := core.Node{Name: name(n), Capacity: nodeset.Capacity{Cores: uint16(node.Cores), GPUs: uint8(node.GPUs)}, Down: !node.Up,
+		Tier: uint8(node.Tier), GPUShares: node.Share, Resources: map[string]int64{}}
+	for r, name := range l.w.More {
+		x.Resources[name] = node.More[r]
+	}
+	require.NoError(t, l.c.SetNode(x))
 }
 
 // happens lets something happen before a cycle.
@@ -344,7 +340,7 @@ func TestStoppedJobsComeBack(t *testing.T) {
 			require.NoError(t, c.Submit(s))
 		}
 		for n := range 8 {
-			require.NoError(t, c.SetNode(name(n), nodeset.Capacity{Cores: 4}, true))
+			require.NoError(t, c.SetNode(core.Node{Name: name(n), Capacity: nodeset.Capacity{Cores: 4}}))
 		}
 		for i := range 20 {
 			submit(fmt.Sprint("s", i))

@@ -1,0 +1,375 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package core
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/format"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// clusterJob is a job that waits or runs.
+type clusterJob struct {
+	id     string
+	spec   JobSpec // the Cluster's own; without an ID of a job that was adopted
+	serial uint64
+	job    *Job        // of a waiting job; replaced, never changed, since a cycle may read it
+	on     []*nodeList // of the spec's ways, in their order
+	prefer *nodeList
+	told   Waiting // what a cycle said last
+
+	run    bool
+	begin  int64 // of a running job, and its end
+	end    int64
+	met    int               // which of its requests
+	held   []nodeset.Segment // by a running job; replaced, never changed
+	uses   nodeset.Uses      // by a running job on these; never changed
+	price  int64             // once it runs; 0: nobody may have it stopped
+	class  int
+	counts nodeset.Uses  // of a running job, each as an amount; never changed
+	beside []*clusterJob // of a running job: its components, which run as jobs do
+	leader *clusterJob   // of such a component: the job
+}
+
+// Submit puts a job into the queue, behind those of its priority. The error is a [*Error]. A job
+// that no node of today could run is not refused: nodes may come. Decide says Never of it as long
+// as none does.
+func (c *Cluster) Submit(spec JobSpec) error {
+	return c.change(Event{Kind: "submit", Job: spec.ID}, func() error {
+		if err := plainID(spec.ID); err != nil {
+			return err
+		}
+		return c.submit(spec.clone(), nil)
+	})
+}
+
+// submit puts a job into the queue, in the place of old if that is not nil.
+func (c *Cluster) submit(spec JobSpec, old *clusterJob) error {
+	if err := checkID(spec.ID); err != nil {
+		return err
+	}
+	if _, used := c.jobs[spec.ID]; used && old == nil {
+		return jobFault(spec.ID, "id", spec.ID, "there are two jobs of this id", ErrDuplicate)
+	}
+	if spec.Since.IsZero() {
+		if spec.Since = c.timeOf(c.second()); old != nil {
+			spec.Since = old.spec.Since
+		}
+	}
+	job, err := c.newJob(&spec, old)
+	if err != nil {
+		return err
+	}
+	if old == nil {
+		c.serial++
+		job.serial = c.serial
+	} else {
+		job.serial = old.serial
+	}
+	if old != nil && !old.run {
+		c.unqueue(old)
+	}
+	c.jobs[job.id] = job
+	at, _ := slices.BinarySearchFunc(c.queue, job, byQueue)
+	c.queue, c.pending = slices.Insert(c.queue, at, job), slices.Insert(c.pending, at, job.job)
+	return nil
+}
+
+// unqueue takes a job out of the queue.
+func (c *Cluster) unqueue(job *clusterJob) {
+	at, _ := slices.BinarySearchFunc(c.queue, job, byQueue)
+	c.queue, c.pending = slices.Delete(c.queue, at, at+1), slices.Delete(c.pending, at, at+1)
+}
+
+// Update has the job of that ID ask for something else. A waiting job keeps its place among those
+// of its priority, and Since, unless the new one says another. Of a running job it changes the time
+// limit, the Price and the Class; the rest is for when it waits again ([Cluster.Requeue]). The error
+// is a [*Error]; then all is as it was.
+func (c *Cluster) Update(spec JobSpec) error {
+	return c.change(Event{Kind: "update", Job: spec.ID}, func() error {
+		old, ok := c.jobs[spec.ID]
+		switch {
+		case !ok:
+			return unknownJob(spec.ID)
+		case !old.run:
+			return c.submit(spec.clone(), old)
+		}
+		spec := spec.clone()
+		spec.Since = cmp.Or(spec.Since, old.spec.Since, c.timeOf(old.begin))
+		job, err := c.newJob(&spec, old)
+		if err != nil {
+			return err
+		}
+		old.spec, old.on, old.prefer = spec, job.on, job.prefer
+		old.end, old.price, old.class = old.begin+seconds(spec.TimeLimit), spec.Price, spec.Class
+		return nil
+	})
+}
+
+// Requeue gives back what a running job holds, and has it wait again as if it had not started: it
+// keeps its Since, and its place among those of its priority. So a start comes back that could not
+// be launched, and a job that was stopped and is to go on. The error is a [*Error]: one that is
+// ErrUnknown, of a job that waits, or of one of which nothing is known but what was adopted.
+func (c *Cluster) Requeue(id string) error {
+	return c.change(Event{Kind: "requeue", Job: id}, func() error {
+		job, err := c.runningJob(id)
+		if err != nil {
+			return err
+		}
+		if job.spec.ID == "" {
+			return jobFault(id, "id", id, "what it asks for is not known: say that it has ended, and submit it", nil)
+		}
+		if err := c.submit(job.spec, job); err != nil {
+			return err
+		}
+		c.giveBack(job)
+		return nil
+	})
+}
+
+// Cancel takes a waiting job out of the queue. The error is a [*Error]: one that is
+// ErrUnknown, or one of a job that runs. Stop that, and call Ended.
+func (c *Cluster) Cancel(id string) error {
+	return c.change(Event{Kind: "cancel", Job: id}, func() error {
+		job, ok := c.jobs[id]
+		switch {
+		case !ok:
+			return unknownJob(id)
+		case job.run:
+			return jobFault(id, "id", id, "the job runs: stop it, and say that it has ended", nil)
+		}
+		c.unqueue(job)
+		delete(c.jobs, id)
+		return nil
+	})
+}
+
+// Ended gives back what a running job holds. Nothing is remembered of it: its id may be used again.
+// The error is a [*Error]: one that is ErrUnknown, or one of a job that waits.
+func (c *Cluster) Ended(id string) error {
+	return c.change(Event{Kind: "end", Job: id}, func() error {
+		job, err := c.runningJob(id)
+		if err == nil {
+			c.giveBack(job)
+			delete(c.jobs, id)
+		}
+		return err
+	})
+}
+
+// runningJob is the job of that id, which must run; with c.mu.
+func (c *Cluster) runningJob(id string) (*clusterJob, error) {
+	job, ok := c.jobs[id]
+	switch {
+	case !ok:
+		return nil, unknownJob(id)
+	case !job.run:
+		return nil, jobFault(id, "id", id, "the job does not run", nil)
+	}
+	return job, nil
+}
+
+// Adopt tells of a job that runs already, as after a restart of the caller: s is what Decide once
+// returned, or Running. Its nodes must be there, though they may be down. The error is a
+// [*Error].
+func (c *Cluster) Adopt(s Start) error {
+	return c.change(Event{Kind: "adopt", Job: s.Job}, func() error {
+		if err := plainID(s.Job); err != nil {
+			return err
+		}
+		return c.adopt(&s, JobSpec{})
+	})
+}
+
+// adopt adopts a job that may have been submitted once as spec says.
+func (c *Cluster) adopt(s *Start, spec JobSpec) error {
+	if err := checkID(s.Job); err != nil {
+		return err
+	}
+	if _, used := c.jobs[s.Job]; used {
+		return jobFault(s.Job, "id", s.Job, "there are two jobs of this id", ErrDuplicate)
+	}
+	job := &clusterJob{id: s.Job, spec: spec, run: true, begin: c.second(), end: max(0, c.secondOf(s.End)), met: s.Alternative,
+		price: s.Price, class: s.Class}
+	if !s.Begin.IsZero() {
+		job.begin = c.secondOf(s.Begin)
+	}
+	if s.Price > 0 && len(s.Components) > 0 {
+		return jobFault(s.Job, "price", s.Price, "it has components, which would go on", nil)
+	}
+	f := cmp.Or(priceFault(s.Price, s.Class), outOf(format.GPUShare, s.GPUShare, nodeset.MaxAmount))
+	if f == nil {
+		f = takesFault("uses", &bids.Request{}, s.Takes)
+	}
+	if f != nil {
+		return &Error{Of: "job", Name: s.Job, Job: -1, Fault: f}
+	}
+	switch {
+	case s.GPUShare == 0 && s.SharedGPU != 0:
+		return jobFault(s.Job, "shared_gpu", s.SharedGPU, "the job has no share of a GPU", nil)
+	case s.GPUShare > 0 && len(s.Nodes) > 1:
+		return jobFault(s.Job, format.GPUShare, s.GPUShare, "a share of a GPU is on one node", nil)
+	case s.GPUShare > 0:
+		if err := c.knowGPUShares(); err != nil {
+			return jobFault(s.Job, format.GPUShare, s.GPUShare, err.Error(), nil)
+		}
+	}
+	var err error
+	if job.uses, err = c.machine.numbered(s.Job, "uses", s.Takes, s.GPUShare); err != nil {
+		return err
+	}
+	if job.counts, err = c.quotas.adopted(s.Job, s.Counts); err != nil {
+		return err
+	}
+	if job.held, err = c.hold(s.Nodes, job.uses, s.SharedGPU); err != nil {
+		return err
+	}
+	c.running = append(c.running, job)
+	for k := range s.Components {
+		if err := c.adoptComponent(job, k, &s.Components[k]); err != nil {
+			c.giveBack(job)
+			return err
+		}
+	}
+	c.quotas.count(job.counts, 1)
+	c.jobs[job.id] = job
+	return nil
+}
+
+func (c *Cluster) adoptComponent(job *clusterJob, k int, p *Placed) error {
+	field := fmt.Sprintf("components[%d].uses", k)
+	if f := takesFault(field, &bids.Request{}, p.Takes); f != nil {
+		return &Error{Of: "job", Name: job.id, Job: -1, Fault: f}
+	}
+	uses, err := c.machine.numbered(job.id, field, p.Takes, 0)
+	if err != nil {
+		return err
+	}
+	held, err := c.hold(p.Nodes, uses, 0)
+	if err == nil {
+		c.runBeside(job, job.component(k+1, held, uses))
+	}
+	return err
+}
+
+// component is a running component of job, the k-th behind its own request.
+func (j *clusterJob) component(k int, held []nodeset.Segment, uses nodeset.Uses) *clusterJob {
+	return &clusterJob{id: fmt.Sprintf("%s+%d", j.id, k), run: true, held: held, uses: uses, end: j.end, leader: j}
+}
+
+func (c *Cluster) runBeside(job, component *clusterJob) {
+	job.beside = append(job.beside, component)
+	c.running = append(c.running, component)
+}
+
+// ofJob is the job that a running component is of, or the job itself.
+func (j *clusterJob) ofJob() *clusterJob {
+	if j.leader != nil {
+		return j.leader
+	}
+	return j
+}
+
+// giveBack gives back what a running job and its components hold and count.
+func (c *Cluster) giveBack(job *clusterJob) {
+	for _, x := range append([]*clusterJob{job}, job.beside...) {
+		c.machine.release(x)
+	}
+	if c.jobs[job.id] != nil {
+		c.quotas.count(job.counts, -1)
+	}
+	c.running = slices.DeleteFunc(c.running, func(x *clusterJob) bool { return x.ofJob() == job })
+}
+
+// Jobs are the waiting jobs, in queue order.
+func (c *Cluster) Jobs() []JobSpec {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	jobs := make([]JobSpec, len(c.queue))
+	for i, job := range c.queue {
+		jobs[i] = job.spec.clone()
+	}
+	return jobs
+}
+
+// Waiting is what the last cycle that looked at a waiting job said of it, by job, in queue order.
+func (c *Cluster) Waiting() []Waiting {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waiting := make([]Waiting, len(c.queue))
+	for i, job := range c.queue {
+		if waiting[i] = job.told; job.told.Job == "" {
+			waiting[i] = Waiting{Job: job.id, Reason: reasonUnseen}
+		}
+	}
+	return waiting
+}
+
+// Running are the running jobs, in the order of their starts, with what they hold now: without
+// nodes that were removed. A Cluster with the same nodes adopts them.
+func (c *Cluster) Running() []Start {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []Start
+	for _, job := range c.running {
+		if job.leader == nil {
+			all = append(all, c.startOf(job))
+		}
+	}
+	return all
+}
+
+// startOf is a running job as one that starts.
+func (c *Cluster) startOf(job *clusterJob) Start {
+	m := &c.machine
+	takes, share := m.takes(job.uses)
+	s := Start{Job: job.id, Alternative: job.met, Nodes: shares(m.names, job.held), Takes: takes, GPUShare: share,
+		Counts: c.quotas.counts(job.counts), Begin: c.timeOf(job.begin), End: c.timeOf(job.end), Price: job.price, Class: job.class}
+	if len(job.held) > 0 {
+		s.SharedGPU = int(job.held[0].Bin)
+	}
+	for _, x := range job.beside {
+		takes, _ := m.takes(x.uses)
+		s.Components = append(s.Components, Placed{shares(m.names, x.held), takes})
+	}
+	return s
+}
+
+// byQueue orders jobs as the queue does: by falling priority, equals as they came.
+func byQueue(a, b *clusterJob) int {
+	return cmp.Or(cmp.Compare(b.spec.Priority, a.spec.Priority), cmp.Compare(a.serial, b.serial))
+}
+
+// clone is a copy that shares no memory.
+func (s *JobSpec) clone() JobSpec {
+	x := *s
+	x.On, x.Prefer = slices.Clone(s.On), slices.Clone(s.Prefer)
+	x.Takes, x.Counts = maps.Clone(s.Takes), maps.Clone(s.Counts)
+	x.Components, x.Alternatives = cloneWays(s.Components), cloneWays(s.Alternatives)
+	return x
+}
+
+func cloneWays(ways []Way) []Way {
+	ways = slices.Clone(ways)
+	for k := range ways {
+		w := &ways[k]
+		w.On, w.Takes, w.Counts = slices.Clone(w.On), maps.Clone(w.Takes), maps.Clone(w.Counts)
+		w.Components = cloneWays(w.Components)
+	}
+	return ways
+}
+
+// timeFault is what is wrong with the time limit, or nil.
+func (s *JobSpec) timeFault() *bids.FieldError {
+	if s.TimeLimit > 0 && s.TimeLimit <= NoTimeLimit*time.Second {
+		return nil
+	}
+	return &bids.FieldError{Field: "time_limit_s", Value: s.TimeLimit,
+		Why: "must be more than 0; NoTimeLimit * time.Second stands for none"}
+}
