@@ -42,9 +42,9 @@ func singles(nodes, jobs int) (*core.Snapshot, error) {
 	return s, nil
 }
 
-// BenchmarkHoles is a cycle without and with KeepHoles: of the window that all stages are measured
-// on, and of one where every job has its price.
-func BenchmarkHoles(b *testing.B) {
+// BenchmarkPrices is a cycle of the window that all stages are measured on, and of one where every job
+// has its price.
+func BenchmarkPrices(b *testing.B) {
 	mixed, err := NewWindow(1024, 200, 1)
 	require.NoError(b, err)
 	single, err := singles(1024, 200)
@@ -53,19 +53,15 @@ func BenchmarkHoles(b *testing.B) {
 		name string
 		s    *core.Snapshot
 	}{{"mixed", &mixed.Snapshot}, {"single", single}} {
-		for _, on := range []bool{false, true} {
-			b.Run(fmt.Sprintf("%s/on=%t", w.name, on), func(b *testing.B) {
-				o := core.Preset("none")
-				o.KeepHoles = on
-				a, err := core.NewAuction(o, nil)
-				require.NoError(b, err)
-				var p core.Plan
-				b.ReportAllocs()
-				for range b.N {
-					require.NoError(b, a.Decide(context.Background(), w.s, core.Limits{Seed: 1}, &p))
-				}
-				require.NoError(b, core.Verify(w.s, &p))
-			})
-		}
+		b.Run(w.name, func(b *testing.B) {
+			a, err := core.NewAuction(core.Preset("none"), nil)
+			require.NoError(b, err)
+			var p core.Plan
+			b.ReportAllocs()
+			for range b.N {
+				require.NoError(b, a.Decide(context.Background(), w.s, core.Limits{Seed: 1}, &p))
+			}
+			require.NoError(b, core.Verify(w.s, &p))
+		})
 	}
 }

@@ -40,13 +40,12 @@ func TestCycleAllocatesNothingInSteadyState(t *testing.T) {
 	o.Determiner = layouts
 	allocatesNothing(t, o, s)
 	o = Preset("none")
-	o.Work, o.KeepHoles = 300_000, true
+	o.Work = 300_000
 	for i, job := range s.Pending[60:] { // some of one node
 		if i%2 == 0 {
 			job.Request = bids.Request{Cores: 1 + i%8, MinNodes: 1, MaxNodes: 1, MinGPUs: i % 3, MaxGPUs: i % 3}
 		}
 	}
-	s.Recent = []Asked{{GPUs: 1, Cores: 2, Nodes: 10}, {GPUs: 2, Cores: 8, Nodes: 3.5}}
 	allocatesNothing(t, o, s)
 	o = Preset("packed")
 	o.Work = 300_000
@@ -121,6 +120,6 @@ func TestCycleWithSharesAllocatesNothing(t *testing.T) {
 	o := Preset("none")
 	o.Work = 300_000
 	allocatesNothing(t, o, s)
-	o.Reservations, o.KeepHoles = 3, true
+	o.Reservations = 3
 	allocatesNothing(t, o, s)
 }

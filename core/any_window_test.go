@@ -63,9 +63,6 @@ func (w *anyWindow) draw(t require.TestingT) *Snapshot {
 	for range w.IntN(3) {
 		w.s.Nodes.SetUp(w.IntN(n), false)
 	}
-	for range w.IntN(3) {
-		w.s.Recent = append(w.s.Recent, Asked{1 + w.IntN(9), oneOf(w.Rand, 0, 3.5, 1<<31, 1e15), oneOf(w.Rand, 1, 0.1, 1<<20)})
-	}
 	for i := range w.IntN(9) {
 		w.s.Pending = append(w.s.Pending, w.drawJob(i))
 	}
@@ -325,7 +322,7 @@ func anySettings(t require.TestingT, rng *rand.Rand) (o AuctionOptions, deadline
 	if sometimes() {
 		o.Serial = oneOf(rng, 0, 300, 1000)
 	}
-	o.KeepHoles, o.Compact, o.ContiguousOnly = rng.IntN(2) == 0, o.Compact != sometimes(), sometimes()
+	o.Compact, o.ContiguousOnly = o.Compact != sometimes(), sometimes()
 	o.Estimates, o.ShrinkLimits = sometimes(), sometimes()
 	if rng.IntN(8) == 0 {
 		o.Determiner = layouts

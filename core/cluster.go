@@ -36,7 +36,6 @@ type Cluster struct {
 	running []*clusterJob // in the order of their starts
 	machine machine
 	quotas  clusterQuotas
-	demand  Demand // of all jobs that have started
 }
 
 // ClusterOptions are the settings of a Cluster. The zero value is that of an Auction with

@@ -172,7 +172,7 @@ func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
 	clear(w.running) // they would keep ended jobs alive
 	clear(s.Running)
 	w.running = w.running[:0]
-	*s = Snapshot{Now: c.second(), Nodes: &w.nodes, Tiers: m.tiers(w), Recent: append(s.Recent[:0], c.demand.Recent()...),
+	*s = Snapshot{Now: c.second(), Nodes: &w.nodes, Tiers: m.tiers(w),
 		Quotas: c.quotas.left(s.Quotas[:0]), Pending: copied(s.Pending, c.pending), Running: s.Running[:0], sound: true}
 	w.queue = copied(w.queue, c.queue)
 	for _, job := range c.running {
@@ -270,8 +270,8 @@ func leaveOut[T any](list []T, places []int) []T {
 func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) bool {
 	held, err := c.stillHolds(w, job, d)
 	var counts nodeset.Uses
-	way, _ := job.job.Way(d.Alternative)
 	if err == nil {
+		way, _ := job.job.Way(d.Alternative)
 		counts = amountsOfParts(&way, held)
 		if err = c.quotas.lack(job.id, counts); err == nil {
 			err = c.machine.takeParts(held, d)
@@ -281,7 +281,6 @@ func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) 
 		cycle.Dropped = append(cycle.Dropped, Dropped{job.id, err})
 		return false
 	}
-	c.demand.Come(&way, c.second())
 	job.run, job.held, job.begin, job.met, job.counts = true, held[0], c.second(), d.Alternative, counts
 	job.end = job.begin + job.job.TimeLimit
 	_, job.uses = d.Part(0)

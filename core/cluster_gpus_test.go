@@ -358,7 +358,7 @@ func TestClusterSharesAreTheTwins(t *testing.T) {
 		var policy *meddler
 		fresh := func() {
 			o := core.Preset("none")
-			o.Work, o.KeepHoles, o.Reservations = 20_000, rng.IntN(3) == 0, rng.IntN(4)
+			o.Work, o.Reservations = 20_000, rng.IntN(4)
 			auction, err := core.NewAuction(o, nil)
 			require.NoError(t, err)
 			policy = &meddler{auction, func() {}}

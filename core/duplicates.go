@@ -4,7 +4,6 @@ package core
 
 import (
 	"math"
-	"slices"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/place"
@@ -21,9 +20,9 @@ type duplicates struct {
 	spare int64 // jobs to keep beyond those that could start, for reservations
 
 	// of jobs that may preempt others
-	classes uint64   // of those that run
-	freed   room     // free without these
-	masks   []uint64 // of classes
+	classes uint64 // of those that run
+	freed   room   // free without these
+	others  map[otherKey]int32
 }
 
 // room is how many cores and GPUs there are.
@@ -40,11 +39,17 @@ type equalKey struct {
 	limit int64
 }
 
-// waysKey tells jobs apart: their requests, limits, lists of alternatives and preferred nodes, and
-// whom they may preempt, by number.
+// waysKey tells jobs apart: their requests, and by number their lists of alternatives and what else
+// they differ by.
 type waysKey struct {
-	equalKey
-	list, mask int32
+	spec        place.Spec
+	list, other int32
+}
+
+// otherKey is a time limit, and the classes that a job may preempt.
+type otherKey struct {
+	limit   int64
+	classes uint64
 }
 
 // listKey is a list of alternatives: one more than in the list of that number, 0 being empty.
@@ -55,13 +60,14 @@ type listKey struct {
 
 func (e *duplicates) reset(t *nodeset.Table, reservations int) {
 	if e.count == nil {
-		e.count, e.lists = make(map[waysKey]int64), make(map[listKey]int32)
+		e.count, e.lists, e.others = make(map[waysKey]int64), make(map[listKey]int32), make(map[otherKey]int32)
 	}
 	clear(e.count)
+	clear(e.others)
 	clear(e.lists)
 	e.room = roomOf(t)
 	e.spare = int64(reservations)
-	e.classes, e.masks = 0, e.masks[:0]
+	e.classes = 0
 }
 
 // preempts has jobs that may preempt one of the classes find room on t, what is free without these.
@@ -69,18 +75,15 @@ func (e *duplicates) preempts(classes uint64, t *nodeset.Table) {
 	e.classes, e.freed = classes, roomOf(t)
 }
 
-// mask is the number of the classes that a job may preempt: 0 for none.
-func (e *duplicates) mask(job *Job) int32 {
-	classes := job.Preempts & e.classes
-	if classes == 0 {
-		return 0
+// other is the number of what jobs differ by besides their requests.
+func (e *duplicates) other(job *Job) int32 {
+	k := otherKey{job.TimeLimit, job.Preempts & e.classes}
+	n, ok := e.others[k]
+	if !ok {
+		n = int32(len(e.others))
+		e.others[k] = n
 	}
-	n := slices.Index(e.masks, classes)
-	if n < 0 {
-		n = len(e.masks)
-		e.masks = append(e.masks, classes)
-	}
-	return int32(n + 1)
+	return n
 }
 
 // enough counts one more job, the one that was read last, and reports whether those before it
@@ -101,12 +104,7 @@ func (e *duplicates) enough(n *normal, job *Job, q *quotas) (verdict, bool) {
 }
 
 func (e *duplicates) keyOf(n *normal, job *Job) waysKey {
-	k := waysKey{equalKey: equalKey{n.specs[0], job.TimeLimit}, list: e.list(n.specs[1:]), mask: e.mask(job)}
-	if len(job.Prefer) > 0 {
-		// as no request is, with nothing but nodes
-		k.list = e.oneMore(k.list, place.Spec{Eligible: n.masks.Of(&job.Prefer)})
-	}
-	return k
+	return waysKey{n.specs[0], e.list(n.specs[1:]), e.other(job)}
 }
 
 // list is the number of a list of alternatives.

@@ -23,6 +23,9 @@ type normal struct {
 	tree  *nodeset.Topology
 	under place.Belows
 	parts []place.Spec // of the request that was read last; scratch
+
+	prefer preferences
+	rather *nodeset.Mask // nodes that the job prefers; nil: none
 }
 
 // reset begins with another snapshot.
@@ -30,11 +33,15 @@ func (n *normal) reset(s *Snapshot) {
 	n.masks.Reset()
 	n.nodes = s.Nodes
 	n.more, n.limit, n.tree = s.Nodes.Resources(), len(s.Quotas), s.Topology
+	n.prefer.reset(s)
 }
 
 // read brings the requests of a job into normal form; no more than a job may have.
 func (n *normal) read(job *Job) {
-	n.specs, n.fault = n.specs[:0], ""
+	n.specs, n.fault, n.rather = n.specs[:0], "", nil
+	if len(job.Prefer) > 0 {
+		n.rather = n.masks.Of(&job.Prefer)
+	}
 	first, err := n.spec(&job.Request, &job.Request)
 	if err != nil {
 		n.fault = err.Error()
@@ -70,6 +77,9 @@ func (n *normal) part(r, on *bids.Request, k int) (place.Spec, error) {
 		on = r
 	}
 	n.below(&spec, r)
+	if spec.Valid() {
+		spec.Tiers = n.prefer.of(n.rather, n.prefer.wantsGPUs(n.nodes, &spec))
+	}
 	return n.pointed(spec, on), err
 }
 

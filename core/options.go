@@ -11,11 +11,10 @@ import (
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/ipmodel"
-	"github.com/aucsched/aucsched/nodeset"
 )
 
 // AuctionOptions are what an Auction goes by. Preset makes them; docs/slurm.md has a table of the
-// presets, and of the settings that may be changed: Objective to KeepHoles.
+// presets, and of the settings that may be changed: Objective to Compact.
 type AuctionOptions struct {
 	// Objective is what the start of a job is worth.
 	Objective Objective
@@ -44,11 +43,6 @@ type AuctionOptions struct {
 	// machine could meet the job, left-overs and reserved places none. From the first node to the last
 	// of two blocks there are at most twice as many nodes as the job has.
 	Compact bool
-	// KeepHoles has jobs of one node start where that makes the fewest GPUs useless, for as long as they
-	// run, to the requests that wait, run and have lately come (Snapshot.Recent). That makes no job wait
-	// that could start, but leaves those that need a whole node over; so with Reservations three more
-	// blocked jobs, of more than half of a node's GPUs, have places kept.
-	KeepHoles bool
 	settings.Inner
 	// Determiner makes what chooses the winners, with the auction's solver. Without it, that is
 	// AUCSCHED2's choice: bids say what each of their nodes gives (aucsched2, section 2).
@@ -94,17 +88,4 @@ func (o *AuctionOptions) validate() error {
 		return &OptionError{"serial", o.Serial, fmt.Sprintf("must be 0 to %d thousandths", maxSerial)}
 	}
 	return nil
-}
-
-// morePlaces is for how many blocked jobs more KeepHoles keeps places, of those that ask for more
-// than half of a node's GPUs. Others find holes soon, and places for them hold up those behind
-// (docs/decisions.md, "Holes").
-const morePlaces = 3
-
-// placesForLarge is for how many such jobs of a machine, beyond Reservations, places are kept.
-func (o *AuctionOptions) placesForLarge(machine *nodeset.Table) int {
-	if o.KeepHoles && o.Reservations > 0 && machine.MaxGPUs() > 0 {
-		return morePlaces
-	}
-	return 0
 }

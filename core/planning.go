@@ -112,15 +112,8 @@ func (x *planning) begin(s *Snapshot, w *window) {
 	x.search.Begin(s.Now, s.Nodes.Len(), len(x.kinds))
 }
 
-// planned is the way in which the search has a job met: the first that is not only on nodes that it
-// prefers.
-func (w *window) planned(j int) *place.Spec {
-	first, last := w.variantStart[j], w.variantStart[j+1]-1
-	for first < last && w.ways[first].preferred {
-		first++
-	}
-	return &w.variants[first].Spec
-}
+// planned is the way in which the search has a job met: the first.
+func (w *window) planned(j int) *place.Spec { return &w.variants[w.variantStart[j]].Spec }
 
 func (x *planning) addKind(s *Snapshot, resource int) {
 	n := len(x.kinds)

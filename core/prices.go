@@ -30,7 +30,7 @@ const (
 // of are the prices of a cycle; nil where there are none. It fails if a running job holds what the
 // machine has free, or has not.
 func (x *pricing) of(s *Snapshot, w *window) (*place.Prices, error) {
-	if !w.opts.KeepHoles || s.Nodes.MaxGPUs() == 0 || len(w.jobs) == 0 {
+	if s.Nodes.MaxGPUs() == 0 || len(w.jobs) == 0 {
 		return nil, nil
 	}
 	if err := s.idle(&x.idle); err != nil {
@@ -46,15 +46,10 @@ func (x *pricing) of(s *Snapshot, w *window) (*place.Prices, error) {
 	return &x.prices, nil
 }
 
-// count adds up what jobs ask for: those of late, those that run and those of the window.
+// count adds up what jobs ask for: those that run and those of the window.
 func (x *pricing) count(s *Snapshot, w *window) {
 	most := s.Nodes.MaxGPUs()
 	x.sums = append(x.sums[:0], make([]sumOfKind, most+1)...)
-	for i := range s.Recent {
-		if k := &s.Recent[i]; k.GPUs > 0 && k.GPUs <= most && k.Nodes > 0 {
-			x.add(k.GPUs, k.Nodes, float64(k.Cores*k.Nodes))
-		}
-	}
 	for i := range s.Running {
 		for _, seg := range s.Running[i].Segs {
 			if seg.GPUs > 0 {

@@ -498,6 +498,7 @@ func TestLeavingOutEqualJobsLosesNothing(t *testing.T) {
 		o.Reservations, o.Work = int(seed%2), 300_000
 		few, all := decide(t, o, s), decide(t, o, masked)
 		var n normal
+		n.reset(s)
 		key := func(job *Job) place.Spec {
 			n.read(job)
 			return n.specs[0]
@@ -551,6 +552,7 @@ func TestEqualsLetsEnoughJobsThrough(t *testing.T) {
 		reservations := rapid.IntRange(0, 3).Draw(t, "reservations")
 		var e duplicates
 		var n normal
+		n.reset(s)
 		n.read(&job)
 		e.reset(s.Nodes, reservations)
 		through := 0

@@ -111,6 +111,7 @@ func lastTwin(s *Snapshot) *big.Rat {
 		}
 	}
 	var n normal
+	n.reset(s)
 	for _, job := range s.Pending {
 		if n.read(job); n.never(&known, job) == "" {
 			add(job.TimeLimit, place.LeastCores(&job.Request), leastGPUs(&job.Request))

@@ -59,13 +59,10 @@ func (r *reservations) walk(s *Snapshot, w *window, draft *market.Book, stop fun
 	r.quotas, r.forQuotas = append(r.quotas[:0], make([]bool, len(s.Quotas))...), 0
 	r.kept = r.kept[:0]
 	r.markDraft(w, draft)
-	first, places, large := -1, r.opts.Reservations, r.opts.placesForLarge(s.Nodes)
+	first, places := -1, r.opts.Reservations
 	for i, j := range r.order {
 		if i > 0 && stop != nil && stop() {
 			break
-		}
-		if places == 0 && !w.large(s, int(j)) {
-			continue
 		}
 		blocked, err := r.serve(s, w, draft, int(j))
 		if err != nil {
@@ -77,22 +74,12 @@ func (r *reservations) walk(s *Snapshot, w *window, draft *market.Book, stop fun
 		if first < 0 && r.guarded[j].reserved {
 			first = int(j)
 		}
-		if places > 0 {
-			places--
-		} else {
-			large--
-		}
-		if places == 0 && large == 0 {
+		if places--; places == 0 {
 			break
 		}
 	}
 	r.bind(s, w, first)
 	return nil
-}
-
-// large reports whether a job asks for more than half of the GPUs that the node with most has.
-func (w *window) large(s *Snapshot, j int) bool {
-	return 2*w.variantsOf(j)[0].Spec.GPUs.PerNode.Min > s.Nodes.MaxGPUs()
 }
 
 // markDraft notes what the jobs bid in the draft that is worth most.

@@ -173,7 +173,6 @@ func TestSharesNeverPass(t *testing.T) {
 		o := Preset("none")
 		o.Reservations = rapid.IntRange(1, 4).Draw(t, "reservations")
 		o.Window = rapid.IntRange(3, 20).Draw(t, "window")
-		o.KeepHoles = rapid.Bool().Draw(t, "holes")
 		o.Goal = rapid.SampledFrom([]settings.Goal{settings.NoGoal, settings.Fair, settings.Short, settings.Most}).Draw(t, "goal")
 		a, err := NewAuction(o, nil)
 		require.NoError(t, err)

@@ -4,7 +4,6 @@ package core
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"testing"
 
@@ -124,33 +123,6 @@ func TestTiersCostNoStart(t *testing.T) {
 	require.Greater(t, split, 20)
 }
 
-// The masks of tiers are those of their definition, the last of them left out, and the first number
-// that will do is found wherever it is, with few questions.
-func TestTiersAreTheirTwin(t *testing.T) {
-	var p preferences // one for all, so that stale scratch would show
-	rapid.Check(t, func(t *rapid.T) {
-		most := rapid.SampledFrom([]uint8{0, 1, 30, 255}).Draw(t, "most")
-		tiers := rapid.SliceOfN(rapid.Uint8Range(0, most), 0, 300).Draw(t, "tiers")
-		p.setTiers(tiers)
-		there := slices.Compact(slices.Sorted(slices.Values(tiers)))
-		require.Len(t, p.tiers, max(len(there)-1, 0))
-		for k, mask := range p.tiers {
-			for n, tier := range tiers {
-				require.Equal(t, tier <= there[k], mask.Has(n), "mask %d, node %d", k, n)
-			}
-			require.Len(t, mask, (len(tiers)+63)/64)
-		}
-		n := rapid.IntRange(0, 300).Draw(t, "numbers")
-		first, asked := rapid.IntRange(0, n).Draw(t, "first"), 0
-		require.Equal(t, first, firstOf(n, func(k int) bool {
-			require.Less(t, k, n)
-			asked++
-			return k >= first
-		}))
-		require.LessOrEqual(t, asked, 2*bits.Len(uint(first))+1)
-	})
-}
-
 // priorities is the sum over the jobs that start.
 func priorities(s *Snapshot, p *Plan) (sum int64) {
 	for job := range nodesOf(p) {
@@ -196,4 +168,76 @@ func TestTiersOfEveryNode(t *testing.T) {
 	s := twoKinds(t)
 	s.Tiers = s.Tiers[:5]
 	require.EqualError(t, s.Validate(), "tiers: there are 5, for 12 nodes")
+}
+
+// A job alone gets the lightest nodes, of these those without GPUs if it asks for none, and of the
+// next ones no more than it lacks: in the window, behind it and as planned, however wide it is.
+func TestLightNodesComeFirst(t *testing.T) {
+	mixed := 0
+	for name, options := range map[string]func(o *AuctionOptions){
+		"window": func(*AuctionOptions) {}, "papers": policiesThatPrefer["papers"],
+		"behind":  func(o *AuctionOptions) { o.Window = 1 },
+		"planned": func(o *AuctionOptions) { *o = Preset("default") },
+		"short":   func(o *AuctionOptions) { *o = Preset("short") },
+	} {
+		rapid.Check(t, func(t *rapid.T) {
+			n := rapid.IntRange(2, 20).Draw(t, "nodes")
+			s := &Snapshot{Tiers: rapid.SliceOfN(rapid.Uint8Range(0, 2), n, n).Draw(t, "tiers")}
+			total, grades := []nodeset.Capacity{}, make([]int, n)
+			for i := range n {
+				total = append(total, nodeset.Capacity{Cores: 4, GPUs: uint8(rapid.IntRange(0, 1).Draw(t, "gpus"))})
+				grades[i] = 2*int(s.Tiers[i]) + int(total[i].GPUs)
+			}
+			var err error
+			s.Nodes, err = nodeset.New(total)
+			require.NoError(t, err)
+			wide, cores := rapid.IntRange(1, n).Draw(t, "wide"), rapid.IntRange(3, 4).Draw(t, "cores")
+			job := &Job{ID: "J", Priority: 5, TimeLimit: 60, Request: bids.Request{MinNodes: wide, TasksPerNode: cores}}
+			if name == "behind" {
+				s.Pending = []*Job{{ID: "first", Priority: 9, TimeLimit: 60, Request: bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1}}}
+				job.Request = bids.Request{MinNodes: min(wide, n-1), TasksPerNode: 4}
+				if n == 1 || job.MinNodes == 0 {
+					return
+				}
+			}
+			s.Pending = append(s.Pending, job)
+			p := decideOn(t, auctionOf(t, options), s)
+			require.NoError(t, Verify(s, p))
+			on := nodesOf(p)
+			left := slices.Clone(grades)
+			if name == "behind" {
+				left = slices.Delete(left, on[0][0], on[0][0]+1)
+				require.Equal(t, slices.Min(grades), grades[on[0][0]])
+			}
+			got := []int{}
+			for _, node := range on[len(s.Pending)-1] {
+				got = append(got, grades[node])
+			}
+			slices.Sort(left)
+			slices.Sort(got)
+			require.Equal(t, left[:job.MinNodes], got)
+			if got[0] != got[len(got)-1] {
+				mixed++
+			}
+		})
+	}
+	require.Greater(t, mixed, 50)
+}
+
+// GPUs that are a further resource count as GPUs: jobs that take none keep off their nodes.
+func TestGPUsAsAResourceAreLeft(t *testing.T) {
+	for name, gpu := range map[string]bool{"gpu": true, "gpu:a100": true, "nvidia.com/gpu": true, "gres/gpu:h100": true, "memory": false, "mygpu": false} {
+		nodes := uniformNodes(t, 6, nodeset.Capacity{Cores: 8})
+		r, err := nodes.AddResource(name, []int64{4, 4, 0, 0, 0, 4})
+		require.NoError(t, err)
+		wide := func(id string, uses nodeset.Uses) *Job {
+			return &Job{ID: id, Priority: 5, TimeLimit: 60, Request: bids.Request{MinNodes: 2, TasksPerNode: 8, Uses: uses}}
+		}
+		s := &Snapshot{Nodes: nodes, Pending: []*Job{wide("cpu", nil)}}
+		p := decideOn(t, auctionOf(t, func(*AuctionOptions) {}), s)
+		require.Equal(t, gpu, slices.Min(nodesOf(p)[0]) > 1 && slices.Max(nodesOf(p)[0]) < 5, name)
+		s.Pending = []*Job{wide("cpu", nil), wide("gpu", nodeset.Uses{{Row: r, PerNode: 4}}), wide("more", nil)}
+		p = decideOn(t, auctionOf(t, func(*AuctionOptions) {}), s)
+		require.Len(t, nodesOf(p), 3)
+	}
 }

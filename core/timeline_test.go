@@ -60,28 +60,27 @@ func TestSearchRemembersWhatIsFree(t *testing.T) {
 	require.Greater(t, asked, 100)
 }
 
-// With holes kept a share goes to those who share their GPU as long as it does, though it fits
+// A share goes to those who share their GPU as long as it does, though it fits
 // tighter elsewhere.
 func TestSharesStayTogether(t *testing.T) {
 	for _, c := range []struct {
 		tight, loose int64 // when those end on the GPU where it fits tightest, and on another
-		keep         bool
 		want         int32
 	}{
-		{1000, 1000, true, 0}, {10, 1000, true, 1}, {1000, 10, true, 0}, {10, 1000, false, 0},
+		{1000, 1000, 0}, {10, 1000, 1}, {1000, 10, 0},
 	} {
 		nodes, err := nodeset.NewUniform(3, nodeset.Capacity{Cores: 64, GPUs: 2})
 		require.NoError(t, err)
 		_, err = nodes.AddShares("share", slices.Repeat([]int64{10}, 3))
 		require.NoError(t, err)
-		s := &Snapshot{Nodes: nodes, Pending: []*Job{shareJob("a", 1, 3, 0, 9, 1000)}, Recent: []Asked{{GPUs: 1, Nodes: 5}}}
+		s := &Snapshot{Nodes: nodes, Pending: []*Job{shareJob("a", 1, 3, 0, 9, 1000)}}
 		for n, share := range []int64{7, 5} {
 			segs := []nodeset.Segment{{First: int32(n), Last: int32(n), Cores: 1, Bin: 1}}
 			r := Running{ID: "r", End: []int64{c.tight, c.loose}[n], Segs: segs, Uses: nodeset.Uses{{PerNode: share}}}
 			require.NoError(t, nodes.AllocateWith(segs, r.Uses))
 			s.Running = append(s.Running, r)
 		}
-		d := planOf(t, keeping(func(o *AuctionOptions) { o.KeepHoles = c.keep }), s)
+		d := planOf(t, keeping(nil), s)
 		require.Equal(t, c.want, d[0].Segs[0].First, "%+v", c)
 		require.EqualValues(t, 1, d[0].Segs[0].Bin)
 	}

@@ -275,6 +275,11 @@ func TestTopologyCostsNoStart(t *testing.T) {
 		}
 		high := job.MaxGPUs > job.MinGPUs // more GPUs come before fewer leaves
 		for _, mask := range leaf {
+			for n := range tree.Len() {
+				if job.MinGPUs == 0 && s.Nodes.Total(n).GPUs > 0 {
+					mask.Clear(n) // nodes without GPUs come before fewer leaves
+				}
+			}
 			one := *job
 			one.Eligible = mask
 			s.Pending = []*Job{&one}

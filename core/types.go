@@ -22,10 +22,9 @@ type Job struct {
 	// nil. At most one of all ways wins. Only Auction looks at them.
 	Alternatives []bids.Request
 	// Prefer are the nodes on which the job would rather be, because they hold its input, say;
-	// nil: none in particular. Each of its requests is met on these alone where that can be
-	// now, or else as if there were no preference: no start is given up for one, and nobody
-	// waits for a preferred node. Only Auction looks at it, and not for requests with Components;
-	// it is not modified, and must not be while the job is in use.
+	// nil: none in particular. It gets as many of these as it can, and others for what they lack:
+	// no start is given up for one, and nobody waits for a preferred node. Only Auction looks at
+	// it; it is not modified, and must not be while the job is in use.
 	Prefer nodeset.Mask
 	// Priority is 1 to MaxPriority; a higher one comes first (P_j of the papers).
 	Priority int64
@@ -75,16 +74,14 @@ type Snapshot struct {
 	Now int64
 	// Nodes is the machine with what the running jobs hold taken off.
 	Nodes *nodeset.Table
-	// Tiers, if not nil, says of each node how early it is to be used: jobs get nodes of lower
-	// tiers where they can, as by Slurm's node weights. No start is given up for that, and a job's
-	// own Prefer comes before it, as does an Offer on other nodes. Only Auction looks at it.
+	// Tiers, if not nil, says of each node how early it is to be used, as Slurm's node weights do: a
+	// job gets nodes of the lowest tier, and of the next one what these lack. Of a tier, jobs
+	// without GPUs get nodes without first. No start is given up for that, and a job's own Prefer
+	// comes before it. Only Auction looks at it.
 	Tiers []uint8
 	// Quotas bound what jobs of Pending take together, by their Charges. Only Auction looks at
 	// them: other policies leave jobs with Charges alone.
 	Quotas []Quota
-	// Recent is what jobs have asked for in the last hours, or nil: see Demand, which remembers it.
-	// AuctionOptions.KeepHoles looks at it.
-	Recent []Asked
 	// Topology, if not nil, is where the nodes stand: jobs get nodes below as few switches as can
 	// be, of the lowest level that has room, or as their requests demand. No start is given up
 	// for what no request demands. It does not change, and one that stays the same should be the

@@ -28,7 +28,6 @@ type window struct {
 	normal       normal
 	answers      place.Cache
 	duplicates   duplicates
-	prefer       preferences
 	quotas       quotas
 	scarce       scarcity
 	mostGPUs     int           // of a node
@@ -132,8 +131,7 @@ func (w *window) reset(s *Snapshot) {
 	if w.answers.Reset(s.Nodes) {
 		w.machine = totalsOf(s.Nodes)
 	}
-	w.duplicates.reset(s.Nodes, w.opts.Reservations+w.opts.placesForLarge(s.Nodes))
-	w.prefer.reset(s.Nodes, s.Tiers, &w.normal.masks)
+	w.duplicates.reset(s.Nodes, w.opts.Reservations)
 	w.quotas.reset(s)
 	w.passed = w.passed[:0]
 	w.waiting, w.scarce, w.taken = backlog{}, scarcity{}, 0
@@ -143,15 +141,10 @@ func (w *window) reset(s *Snapshot) {
 	w.next, w.wanting = len(s.Pending), 0
 }
 
-// way is which of the window's jobs a variant is of, and which of its requests; preferred: on the
-// nodes that the job prefers alone.
-type way struct {
-	job, alternative int32
-	preferred        bool
-}
+// way is which of the window's jobs a variant is of, and which of its requests.
+type way struct{ job, alternative int32 }
 
-// addVariants adds a variant for each way to meet the job that was read last, and before each one for
-// the same on the nodes that it prefers.
+// addVariants adds a variant for each way to meet the job that was read last.
 func (w *window) addVariants(s *Snapshot, job *Job) {
 	from := len(w.variants)
 	for k := range w.normal.specs {
@@ -160,21 +153,10 @@ func (w *window) addVariants(s *Snapshot, job *Job) {
 			continue
 		}
 		spec.Blocks = int32(w.blocksOf(s, &spec))
-		of := way{int32(len(w.variantStart) - 1), int32(k), false}
-		var offer []nodeset.Segment
+		w.addVariant(spec, job, from, way{int32(len(w.variantStart) - 1), int32(k)})
 		if k == 0 {
-			offer = w.offer(s, job)
+			w.variants[len(w.variants)-1].Offer = w.offer(s, job)
 		}
-		preferred, ok := w.prefer.first(job, &spec)
-		if ok && (offer == nil || job.Prefer != nil || allIn(preferred.Mask(), offer)) {
-			preferred.Blocks = int32(w.blocksOf(s, &preferred))
-			w.addVariant(preferred, job, from, way{of.job, of.alternative, true})
-			if job.Prefer == nil {
-				w.variants[len(w.variants)-1].Offer, offer = offer, nil
-			}
-		}
-		w.addVariant(spec, job, from, of)
-		w.variants[len(w.variants)-1].Offer = offer
 	}
 	for k := from; k < len(w.variants); k++ {
 		w.variants[k].Of = len(w.variants) - from
@@ -193,18 +175,6 @@ func (w *window) addRead(s *Snapshot, job *Job) (from int) {
 
 func (w *window) remove(from int) {
 	w.variants, w.ways, w.variantStart = w.variants[:from], w.ways[:from], w.variantStart[:len(w.variantStart)-1]
-}
-
-// allIn reports whether all nodes of segs are in mask.
-func allIn(mask nodeset.Mask, segs []nodeset.Segment) bool {
-	for _, s := range segs {
-		for n := s.First; n <= s.Last; n++ {
-			if !mask.Has(int(n)) {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // addVariant adds a variant to those of the job, which begin at from.

@@ -385,8 +385,6 @@ const char *aucsched_version(void);
  *   promise_s=0               with a preset that plans: jobs that have waited longer are not passed over any
  *                             more; 0: no promise
  *   compact=no|yes            keep jobs together, in one block of nodes or in two
- *   keep_holes=no|yes         start jobs of one node where that makes the fewest GPUs useless, and keep three
- *                             more places for jobs that ask for more than half of a node's GPUs
  *   node_limits=yes|no        ipsched: no: jobs are taken to have asked for no number of nodes (min_nodes, max_nodes)
  *   on_timeout=incumbent|halve  ipsched: at the deadline start the best that is known, or nothing, and take half
  *                             as many jobs next time; the decisions are the clock's then

@@ -16,7 +16,7 @@
 	{ "patience", 0, 3153600000, NULL, "patience_s", NULL }, \
 	{ "promise", 0, 3153600000, NULL, "promise_s", NULL }, \
 	{ "compact", 0, 0, "no|yes", "compact", NULL }, \
-	{ "keep_holes", 0, 0, "no|yes", "keep_holes", NULL }, \
+	{ "keep_holes", 0, 0, "no|yes", "keep_holes", "it is always on" }, \
 	{ "bids", 1, 4096, NULL, "bids", "presets say it" }, \
 	{ "drafts", 0, 4096, NULL, "drafts", "presets say it" }, \
 	{ "contiguous_bids", 0, 0, "no|yes", "contiguous_bids", "presets say it" }, \

@@ -30,7 +30,6 @@ type Engine struct {
 	policy   core.Policy
 	snapshot snapshot
 	files    files
-	demand   core.Demand // of the jobs that have started
 	plan     core.Plan
 }
 
@@ -118,7 +117,6 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 		deadline = begin.Add(in.Deadline)
 	}
 	limits := core.Limits{Deadline: deadline, Seed: in.Seed}
-	e.snapshot.Recent = e.demand.Recent()
 	if err := e.policy.Decide(context.Background(), &e.snapshot.Snapshot, limits, &e.plan); err != nil {
 		return err
 	}
@@ -128,31 +126,14 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 	if err := out.fill(in, &e.snapshot, &e.plan, e.settings.Policy, &e.files); err != nil {
 		return err
 	}
-	e.remember()
 	out.WorkerFailures = e.solver.failures
 	e.ended()
 	return nil
 }
 
-// remember has later cycles know what those have asked for that start now, by the request that is
-// met: another one of the same job may be for what no machine has. Those that wait and run they see
-// themselves.
-func (e *Engine) remember() {
-	if !e.settings.Auction.KeepHoles {
-		return
-	}
-	s := &e.snapshot.Snapshot
-	for i := range e.plan.Decisions {
-		if d := &e.plan.Decisions[i]; d.Start {
-			met, _ := s.Pending[d.Job].Way(d.Alternative)
-			e.demand.Come(&met, s.Now)
-		}
-	}
-}
-
 // forget drops what a panic may have left half done.
 func (e *Engine) forget() {
-	e.snapshot, e.plan, e.demand = snapshot{}, core.Plan{}, core.Demand{}
+	e.snapshot, e.plan = snapshot{}, core.Plan{}
 	e.files.forget(e.settings.FileAge)
 	if policy, err := e.newPolicy(&e.settings, e.solver); err == nil {
 		e.policy = policy

@@ -3,8 +3,6 @@
 package engine
 
 import (
-	"runtime"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -40,44 +38,6 @@ func TestPoliciesDecideTableI(t *testing.T) {
 			require.NotZero(t, out.Bids)
 		})
 	}
-}
-
-// With keep_holes a job starts where what has lately started would miss it least; after a fault
-// nothing is remembered.
-func TestKeepHolesRemembers(t *testing.T) {
-	gpuJob := func(gpus uint8) Job {
-		return Job{Priority: 9, Cores: 1, MinGPUs: gpus, MaxGPUs: gpus, TimeLimit: 600, Mask: -1}
-	}
-	machine := func(gpus ...uint8) (nodes []Node) {
-		for _, g := range gpus {
-			nodes = append(nodes, Node{Cores: 16, FreeCores: 16, GPUs: 4, FreeGPUs: g, Up: 1})
-		}
-		return nodes
-	}
-	for _, c := range []struct {
-		settings string
-		usual    uint8 // GPUs of the jobs that have started before
-		node     uint32
-	}{{"keep_holes=yes", 2, 1}, {"keep_holes=yes", 3, 0}} {
-		e := open(t, c.settings)
-		before := &Input{Now: 1000, Nodes: machine(4, 4, 4, 4, 4, 4, 4, 4)}
-		for range before.Nodes {
-			before.Jobs = append(before.Jobs, gpuJob(c.usual))
-		}
-		var out Output
-		require.NoError(t, e.Cycle(before, &out))
-		require.Equal(t, slices.Repeat([]uint8{Starts}, len(before.Jobs)), whys(&out))
-		now := &Input{Now: 1060, Nodes: machine(2, 3), Jobs: []Job{gpuJob(1)}}
-		require.NoError(t, e.Cycle(now, &out))
-		require.NoError(t, check(now, &out))
-		require.Equal(t, c.node, out.Segments[0].First, "%s after jobs of %d", c.settings, c.usual)
-		require.NotEmpty(t, e.demand.Recent())
-		e.forget()
-		require.Empty(t, e.demand.Recent())
-	}
-	off := open(t, "")
-	require.NoError(t, off.Cycle(&Input{Nodes: machine(4), Jobs: []Job{gpuJob(1)}}, new(Output)))
-	require.Empty(t, off.demand.Recent(), "nobody asks for it")
 }
 
 // The auction can be held to blocks of nodes.
@@ -146,25 +106,4 @@ func TestClockIsAskedSeldom(t *testing.T) {
 		t.Logf("%s: %d looks in %v", settings, looks, out.Elapsed)
 		require.Less(t, looks, 50_000, settings)
 	}
-}
-
-// A job whose own request is beyond all machines, and whose alternative starts, is remembered by
-// the alternative: later cycles take neither time nor memory for what it might have been.
-func TestRememberedIsWhatStarted(t *testing.T) {
-	e := open(t, "keep_holes=yes work=100000")
-	in := &Input{Now: 1000, Nodes: slices.Repeat([]Node{{Cores: 64, FreeCores: 64, GPUs: 4, FreeGPUs: 4, Up: 1}}, 64),
-		Jobs:         []Job{{Priority: 9, Cores: 1<<31 - 1, TimeLimit: 60, MinGPUs: 1, MaxGPUs: 1, MinNodes: 1, MaxNodes: 1, Mask: -1}},
-		Alternatives: []Alternative{{Cores: 2, MinNodes: 1, MaxNodes: 1, MinGPUs: 1, MaxGPUs: 1, Mask: -1}}}
-	var out Output
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for range 4 {
-		require.NoError(t, e.Cycle(in, &out))
-		require.Equal(t, 1, out.Starts)
-		in.Now += 3
-	}
-	runtime.ReadMemStats(&after)
-	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(32<<20), "bytes, in all")
-	require.Len(t, e.demand.Recent(), 1)
-	require.InDelta(t, 2, e.demand.Recent()[0].Cores, 1e-9)
 }

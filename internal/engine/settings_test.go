@@ -45,9 +45,7 @@ func TestParseSettings(t *testing.T) {
 
 	s, err = ParseSettings("keep_holes=yes")
 	require.NoError(t, err)
-	some = core.Preset("none")
-	some.KeepHoles = true
-	require.Equal(t, some, s.Auction)
+	require.Equal(t, core.Preset("none"), s.Auction, "it is always on")
 
 	s, err = ParseSettings("promise_s=60 preset=default reservations=3")
 	require.NoError(t, err)

@@ -39,7 +39,7 @@ func (g *Generator) bidBelow(j, k int, sets *scan, quota int) {
 // setsBelow are sets cut where the leaf changes, if job j has room in one of the parts.
 func (g *Generator) setsBelow(j, k int, sets *scan) *scan {
 	s := &g.specs[j]
-	cut := g.cutSets(&g.variants[j], s, k)
+	cut := g.cutSets(g.tierKey(j, k), &g.variants[j], s)
 	large := cut.bySize[cut.firstWith(int64(s.Cores.Total)):]
 	if slices.ContainsFunc(large, func(i int32) bool { return cut.sets[i].Len() >= s.Nodes.Min }) {
 		return cut
@@ -47,9 +47,8 @@ func (g *Generator) setsBelow(j, k int, sets *scan) *scan {
 	return sets
 }
 
-// cutSets is sets, cut where the leaf changes.
-func (g *Generator) cutSets(a *Variant, s *place.Spec, k int) *scan {
-	key := keyOf(a, s, k)
+// cutSets is the scan of a key, cut where the leaf changes.
+func (g *Generator) cutSets(key scanKey, a *Variant, s *place.Spec) *scan {
 	key.tree = s.Tree()
 	return g.scans.get(key, g.views.For(s, a.Crosses))
 }

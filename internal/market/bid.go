@@ -88,3 +88,31 @@ func (b *Book) addDraft(bids []int32) {
 	}
 	b.Drafts[k] = list
 }
+
+// nodeSets numbers the bid classes: by a hash of their nodes, of 64 bits, which tells all sets of a
+// window apart.
+type nodeSets map[uint64]int32
+
+// of is the number of the class of segs, a new one if no bid so far has it.
+func (x nodeSets) of(segs []nodeset.Segment) int32 {
+	h := uint64(14695981039346656037)
+	mix := func(v int32) {
+		h = (h ^ uint64(uint32(v))) * 0x9e3779b97f4a7c15
+		h ^= h >> 29
+	}
+	for i, s := range segs {
+		if i == 0 || segs[i-1].Last+1 != s.First {
+			if i > 0 {
+				mix(segs[i-1].Last)
+			}
+			mix(s.First)
+		}
+	}
+	mix(segs[len(segs)-1].Last)
+	k, ok := x[h]
+	if !ok {
+		k = int32(len(x))
+		x[h] = k
+	}
+	return k
+}

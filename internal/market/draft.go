@@ -35,7 +35,6 @@ func (s share) empty() bool { return s.first == s.last }
 type draftStyle struct {
 	greedyGPUs bool         // take the most GPUs of a range at once, not at the end
 	thrifty    bool         // try a job's cheapest variant first, not the one that it likes best
-	spareGPUs  bool         // jobs without GPUs keep off nodes with free ones if they can
 	layout     place.Layout // of jobs that name their number of nodes
 	keep       bool         // jobs that keep an allocation have it
 	anywhere   bool         // jobs that demand nothing of switches are laid as if there were none
@@ -58,7 +57,7 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 			break
 		}
 		d := &g.drafts[i]
-		style := draftStyle{greedyGPUs: i%2 == 0, thrifty: i%2 == 1, spareGPUs: i > 0, layout: place.Level, keep: i > 0}
+		style := draftStyle{greedyGPUs: i%2 == 0, thrifty: i%2 == 1, layout: place.Level, keep: i > 0}
 		style.anywhere = i%4 > 1
 		if i > 3 && i%3 == 1 {
 			style.layout = place.PackUp

@@ -27,9 +27,7 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyl
 	if s.Uses == nil {
 		return g.placeOn(dst, g.rest.For(s, a.Crosses), a, s, style)
 	}
-	if shared := g.space.Now.ShareOf(*s.Uses) > 0; shared || s.Coreless() {
-		// a share wants nodes with GPUs, and where it fits tightest
-		style.spareGPUs = style.spareGPUs && !shared
+	if g.space.Now.ShareOf(*s.Uses) > 0 || s.Coreless() { // a share wants to be where it fits tightest
 		return g.placeOn(dst, g.rest.For(s, a.Crosses), a, s, style)
 	}
 	if g.rest.Lacks(s, a.Crosses) {
@@ -50,12 +48,6 @@ func (g *Generator) placeOn(
 ) ([]nodeset.Segment, int, bool) {
 	if cores, _ := t.SumFree(); int64(s.Cores.Total) > cores {
 		return dst, 0, false
-	}
-	spare := style.spareGPUs && !g.opts.Prices.Priced(s) // prices know what GPUs are spared for
-	if s.GPUs.PerNode.Max == 0 && spare && t.MaxGPUs() > 0 {
-		if dst, ok := g.placeOffGPUs(dst, t, a, s, style.layout); ok {
-			return dst, 0, true
-		}
 	}
 	from := len(dst)
 	if style.greedyGPUs {
@@ -90,38 +82,4 @@ func (g *Generator) placeWith(
 		g.limits.learn(key, g.placer.Sets())
 	}
 	return dst, ok
-}
-
-// placeOffGPUs places a job on neighbouring nodes without free GPUs.
-func (g *Generator) placeOffGPUs(
-	dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *place.Spec, l place.Layout,
-) ([]nodeset.Segment, bool) {
-	whole := *s
-	whole.Contiguous = true // better on nodes with GPUs than strewn over holes
-	if g.limits.bar(&whole, keyOf(a, s, 0)) {
-		return dst, false
-	}
-	if !g.rest.Quotas().Narrow(&whole, a.Crosses, 0) {
-		return dst, false
-	}
-	g.noGPU = withoutGPUs(g.noGPU[:0], t, s.Mask())
-	whole.Eligible = &g.noGPU
-	return g.placer.PlaceAs(dst, t, &whole, 0, l)
-}
-
-// withoutGPUs appends the mask of the eligible nodes that have a free core and no
-// free GPU.
-func withoutGPUs(dst nodeset.Mask, t *nodeset.Table, eligible nodeset.Mask) nodeset.Mask {
-	from := len(dst)
-	dst = append(dst, t.Usable(0)...)
-	off, gpu := dst[from:], t.Usable(1)
-	for w := range off {
-		off[w] &^= gpu[w]
-	}
-	if eligible != nil {
-		for w := range off {
-			off[w] &= eligible.Word(w)
-		}
-	}
-	return dst
 }

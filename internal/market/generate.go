@@ -47,12 +47,11 @@ type Generator struct {
 	turn     []int32           // a job's variants in the order in which a draft tries them
 	raising  bool              // bids get all free GPUs of their nodes
 	raised   []nodeset.Segment // scratch
-	noGPU    nodeset.Mask
-	loose    place.Spec     // scratch
-	part     place.Spec     // scratch
-	views    place.Residual // never taken from: the full views of the space
+	loose    place.Spec        // scratch
+	part     place.Spec        // scratch
+	views    place.Residual    // never taken from: the full views of the space
 	scans    scanCache
-	nodes    nodeSetIndex
+	nodes    nodeSets
 	spans    []place.Span
 	draftBid [][]int32 // by draft: the bid of each job in it, or -1
 	flat     flat
@@ -60,6 +59,9 @@ type Generator struct {
 	sprawl   place.Sprawl
 	spots    []place.Spot
 	berths   []berth // scratch
+	tier     int     // up to which the scans go that bids are made of
+
+	standings, better []place.Standing // of a variant's bids: by bid, and in order
 }
 
 // Generate fills book with the bids of the variants, which are in queue order.
@@ -98,7 +100,10 @@ func (g *Generator) begin(space *Space, variants []Variant, o Options, book *Boo
 	g.views.Reset(space.Now, space.Left)
 	g.views.Limit(&space.Quotas)
 	g.scans.reset()
-	g.nodes.reset()
+	if g.nodes == nil {
+		g.nodes = make(nodeSets)
+	}
+	clear(g.nodes)
 	g.flat.solve(space, variants, nil, 0)
 	g.dear = slices.Max(g.flat.price) > 0
 }
@@ -119,6 +124,7 @@ func narrow(q *place.Quotas, s *place.Spec, crosses int) {
 // themselves.
 func (g *Generator) makeBids(alone bool) {
 	g.resetDraftBids()
+	all := alone
 	for j := range g.variants {
 		if g.specs[j].Nodes.Min > 0 {
 			g.bidKept(j)
@@ -131,9 +137,12 @@ func (g *Generator) makeBids(alone bool) {
 		if alone {
 			g.book.Asked = j + 1
 		}
+		if all {
+			g.prefer(j)
+		}
 		g.book.JobStart = append(g.book.JobStart, int32(len(g.book.Bids)))
 	}
-	g.book.NodeSets = g.nodes.count
+	g.book.NodeSets = len(g.nodes)
 	g.listDrafts()
 }
 
@@ -204,16 +213,57 @@ func (g *Generator) bidAlone(j int) {
 		g.bidParts(j)
 		return
 	}
-	if g.opts.Prices.Priced(s) {
-		g.bidPriced(j)
-		return
+	all := s.Tiers.Count()
+	g.tier = all
+	if priced := g.opts.Prices.Priced(s); priced || s.Tiers.Differ(g.setsOf(j, s.GPUs.PerNode.Min).sets) {
+		if g.bidBest(j); priced {
+			return
+		}
 	}
+	light := place.FirstOf(all, func(k int) bool {
+		g.tier = k
+		return s.MayBeOn(g.setsOf(j, s.GPUs.PerNode.Min).sets)
+	})
+	if g.tier = light; light < all { // half of its bids are where they should be
+		g.bidTiers(j, g.bidsLeft(j)-g.bidsLeft(j)/2)
+	}
+	g.tier = all
+	g.bidTiers(j, g.bidsLeft(j))
+}
+
+// bidBest bids for the place that the placer has for variant j, with each number of GPUs that it may
+// have, the highest first.
+func (g *Generator) bidBest(j int) {
+	a, s := &g.variants[j], &g.specs[j]
+	t := g.viewOf(j)
+	g.placer.By(g.opts.Prices, a.Limit)
+	for k := min(s.GPUs.PerNode.Max, t.MaxGPUs()); k >= s.GPUs.PerNode.Min; k-- {
+		from, ok := len(g.book.Segs), false
+		if g.book.Segs, ok = g.placer.PlaceAs(g.book.Segs, t, s, k, ownLayout(s, place.PackUp)); !ok {
+			continue
+		}
+		if !g.nameBins(j, g.book.Segs[from:]) {
+			g.book.Segs = g.book.Segs[:from]
+			continue
+		}
+		g.add(j, from)
+	}
+}
+
+// bidsLeft is how many bids variant j may still make.
+func (g *Generator) bidsLeft(j int) int {
+	return g.opts.MaxBidsPerJob - (len(g.book.Bids) - int(g.book.JobStart[j]))
+}
+
+// bidTiers makes so many bids of variant j at most on its tiers up to g.tier.
+func (g *Generator) bidTiers(j, most int) {
+	s := &g.specs[j]
 	if g.space.Now.ShareOf(s.More()) > 0 {
-		g.bidShares(j)
+		g.bidShares(j, most)
 		return
 	}
-	start := int(g.book.JobStart[j])
-	room := func() int { return g.opts.MaxBidsPerJob - (len(g.book.Bids) - start) }
+	end := len(g.book.Bids) + most
+	room := func() int { return end - len(g.book.Bids) }
 	high := min(s.GPUs.PerNode.Max, g.space.Now.MaxGPUs())
 	if high < s.GPUs.PerNode.Min {
 		return
@@ -369,7 +419,7 @@ func (g *Generator) add(j, from int) int32 {
 		return -1
 	}
 	bid := g.rate(&g.variants[j], &g.specs[j], segs)
-	bid.Job, bid.NodeSet = int32(j), g.nodes.of(b, segs)
+	bid.Job, bid.NodeSet = int32(j), g.nodes.of(segs)
 	bid.First, bid.Last = int32(from), int32(len(b.Segs))
 	b.Bids = append(b.Bids, bid)
 	return int32(len(b.Bids) - 1)
@@ -383,33 +433,50 @@ func (g *Generator) Bound(required []bool, alpha float64) float64 {
 	return g.flat.solve(g.space, g.variants, required, alpha)
 }
 
-// Describe is the bid of any variant with a valid Spec, of the window or not, for an allocation
-// that suits it: Class, GPUs and Preference only.
-func (g *Generator) Describe(a *Variant, segs []nodeset.Segment) Bid { return g.rate(a, &a.Spec, segs) }
+// prefer sets the preferences of all bids of variant j: of those with as many GPUs the better places
+// are preferred, and of equals equation 12 decides.
+func (g *Generator) prefer(j int) {
+	a, s, own := &g.variants[j], &g.specs[j], g.book.Bids[g.book.JobStart[j]:]
+	g.standings, g.better = g.standings[:0], g.better[:0]
+	g.tier = s.Tiers.Count()
+	g.placer.Survey(s, g.viewOf(j), g.setsOf(j, s.GPUs.PerNode.Min).sets)
+	for i := range own {
+		g.standings = append(g.standings, g.placer.Standing(s, g.book.Segs[own[i].First:own[i].Last]))
+	}
+	g.better = append(g.better, g.standings...)
+	slices.SortFunc(g.better, place.Standing.Compare)
+	g.better = slices.Compact(g.better)
+	for i := range own {
+		worse, _ := slices.BinarySearchFunc(g.better, g.standings[i], place.Standing.Compare)
+		f := lowerByPlace(own[i].Preference, worse, len(g.better))
+		own[i].Preference = a.raise(s, f, g.book.Segs[own[i].First:own[i].Last])
+	}
+}
 
+// Describe is the bid of any variant with a valid Spec, of the window or not, for an allocation
+// that suits it, as if it were the variant's only one: Class, GPUs and Preference only.
+func (g *Generator) Describe(a *Variant, segs []nodeset.Segment) Bid {
+	bid := g.rate(a, &a.Spec, segs)
+	bid.Preference = a.raise(&a.Spec, bid.Preference, segs)
+	return bid
+}
+
+// rate is the bid of an allocation, of which the preference is that of equation 12.
 func (g *Generator) rate(a *Variant, s *place.Spec, segs []nodeset.Segment) Bid {
 	if s.Parts != nil {
 		return g.rateParts(a, s, segs)
 	}
 	gpus := int(place.LeastGPUs(segs))
-	sets := g.sets(a, s, gpus)
+	sets := g.scans.get(keyOf(a, s, gpus), g.views.For(s, a.Crosses))
 	if s.Below != nil && g.sprawl.Of(s.Below.Tree, 1, segs) == 1 {
-		sets = g.cutSets(a, s, gpus)
+		sets = g.cutSets(keyOf(a, s, gpus), a, s)
 	}
 	class, blocks := sets.classify(segs)
 	f := preference(s.NodesGiven, class, nodeset.Nodes(segs), g.space.Now.Len(), blocks, len(sets.sets))
-	if s.Below != nil {
-		f = lowerBySprawl(f, g.sprawl.Beyond(s, segs))
-	}
-	if s.MixedGPUs {
-		f = raiseForMixed(f, segs, s.GPUs.PerNode.Min, s.GPUs.PerNode.Max)
-	} else {
-		f = raiseForGPUs(f, gpus, s.GPUs.PerNode.Min, s.GPUs.PerNode.Max)
-	}
 	if segs[0].Bin > 0 {
 		f = g.lowerBySpare(f, segs[0], g.space.Now.ShareOf(s.More()))
 	}
-	return Bid{Class: class, GPUs: uint8(gpus), Preference: a.lowerByRank(f)}
+	return Bid{Class: class, GPUs: uint8(gpus), Preference: f}
 }
 
 // viewOf is what job j may take of all that is free.
@@ -417,9 +484,15 @@ func (g *Generator) viewOf(j int) *nodeset.Table {
 	return g.views.For(&g.specs[j], g.variants[j].Crosses)
 }
 
-// setsOf are the nodesets that job j may use with k GPUs a node.
-func (g *Generator) setsOf(j, k int) *scan { return g.sets(&g.variants[j], &g.specs[j], k) }
+// setsOf are the nodesets that job j may use with k GPUs a node, on its tiers up to g.tier.
+func (g *Generator) setsOf(j, k int) *scan {
+	return g.scans.get(g.tierKey(j, k), g.viewOf(j))
+}
 
-func (g *Generator) sets(a *Variant, s *place.Spec, k int) *scan {
-	return g.scans.get(keyOf(a, s, k), g.views.For(s, a.Crosses))
+func (g *Generator) tierKey(j, k int) scanKey {
+	key := keyOf(&g.variants[j], &g.specs[j], k)
+	if tiers := g.specs[j].Tiers; g.tier < tiers.Count() {
+		key.tiers, key.tier = tiers, g.tier
+	}
+	return key
 }

@@ -364,17 +364,30 @@ func TestBidsHaveTheirPreference(t *testing.T) {
 				blocks = nodeset.Blocks(segs) // parts of one set count by themselves
 				require.GreaterOrEqual(t, blocks, from)
 			}
-			f := preference(typed, bid.Class, len(nodes), s.Now.Len(), blocks, len(sets))
+			f0 := preference(typed, bid.Class, len(nodes), s.Now.Len(), blocks, len(sets))
 			mean := 0.0
 			for _, n := range each {
 				mean += float64(n) / float64(len(nodes))
 			}
-			f = (f + mean - float64(r.MinGPUs)) / float64(max(r.MinGPUs, r.MaxGPUs)-r.MinGPUs+1)
+			f := (f0 + mean - float64(r.MinGPUs)) / float64(max(r.MinGPUs, r.MaxGPUs)-r.MinGPUs+1)
 			of := max(a.Of, 1)
-			require.InDelta(t, (f+float64(of-1-a.Rank))/float64(of), bid.Preference, 1e-12)
-			require.True(t, 0 < bid.Preference && bid.Preference <= 1)
+			lowered := func(f float64) float64 { return (f + float64(of-1-a.Rank)) / float64(of) }
 			got := g.Describe(&variants[bid.Job], segs)
-			require.Equal(t, Bid{Class: bid.Class, GPUs: bid.GPUs, Preference: bid.Preference}, got)
+			require.InDelta(t, lowered(f), got.Preference, 1e-12)
+			require.Equal(t, Bid{Class: bid.Class, GPUs: bid.GPUs, Preference: got.Preference}, got)
+			require.True(t, 0 < bid.Preference && bid.Preference <= 1)
+			counts := []int{}
+			for k := range b.Of(int(bid.Job)) {
+				counts = append(counts, nodeset.Nodes(b.Allocation(int(b.JobStart[bid.Job])+k)))
+			}
+			slices.Sort(counts)
+			if counts = slices.Compact(counts); sh.Nodes.Min == sh.Nodes.Max || !sh.NodesGiven || len(counts) == 1 {
+				require.InDelta(t, lowered(f), bid.Preference, 1e-12)
+				continue
+			}
+			steps := sh.GPUs.PerNode.Max - sh.GPUs.PerNode.Min + 1 // fewer nodes come first
+			worse := slices.Index(counts, len(nodes))
+			require.InDelta(t, lowered((lowerByPlace(f0, worse, len(counts))+mean-float64(r.MinGPUs))/float64(steps)), bid.Preference, 1e-12)
 		}
 	})
 }

@@ -24,8 +24,7 @@ const partTurns = 8
 // last, or below each switch in turn, with the most GPUs and with the fewest.
 func (g *Generator) bidParts(j int) {
 	a, s := &g.variants[j], &g.specs[j]
-	left := g.opts.MaxBidsPerJob - (len(g.book.Bids) - int(g.book.JobStart[j]))
-	for turn := range min(left, partTurns) {
+	for turn := range min(g.bidsLeft(j), partTurns) {
 		o := place.PartsOptions{Layout: ownLayout(s, place.PackUp), MostGPUs: turn%2 == 0, Turn: turn / 2}
 		from := len(g.book.Segs)
 		segs, ok := g.placer.PlaceParts(g.book.Segs, g.viewOf(j), s, o, g.views.Quotas(), a.Crosses)
@@ -48,9 +47,10 @@ func (g *Generator) rateParts(a *Variant, s *place.Spec, segs []nodeset.Segment)
 		g.part = s.Parts.Specs[part[0].Part]
 		g.part.Contiguous = g.part.Contiguous || s.Contiguous
 		b := g.rate(&one, &g.part, part)
+		b.Preference = one.raise(&g.part, b.Preference, part)
 		bid.Class = max(bid.Class, b.Class)
 		bid.Preference += b.Preference
 	}
-	bid.Preference = a.lowerByRank(bid.Preference / float64(len(s.Parts.Specs)))
+	bid.Preference /= float64(len(s.Parts.Specs))
 	return bid
 }

@@ -4,6 +4,7 @@ package market
 
 import (
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -69,11 +70,20 @@ func (a *Variant) lowerByRank(f float64) float64 {
 	return (f + float64(a.Of-1-a.Rank)) / float64(a.Of)
 }
 
-// sprawls is how many numbers of switches beyond the fewest are told apart.
-const sprawls = 8
+// lowerByPlace shares (0, 1] out evenly among the standings of a variant's bids: the better ones are
+// preferred.
+func lowerByPlace(f float64, worse, of int) float64 { return (f + float64(of-1-worse)) / float64(of) }
 
-// lowerBySprawl shares (0, 1] out evenly among the numbers of switches that a bid is below beyond
-// the fewest: a bid below fewer is preferred.
-func lowerBySprawl(f float64, beyond int) float64 {
-	return (f + float64(sprawls-1-min(beyond, sprawls-1))) / sprawls
+// raise is what makes the preference f among a variant's bids with as many GPUs, of shape s, that
+// among all bids of the job.
+func (a *Variant) raise(s *place.Spec, f float64, segs []nodeset.Segment) float64 {
+	low, high := s.GPUs.PerNode.Min, s.GPUs.PerNode.Max
+	switch {
+	case s.Parts != nil:
+	case s.MixedGPUs:
+		f = raiseForMixed(f, segs, low, high)
+	default:
+		f = raiseForGPUs(f, int(place.LeastGPUs(segs)), low, high)
+	}
+	return a.lowerByRank(f)
 }

@@ -51,6 +51,9 @@ type scanKey struct {
 	crosses, gpus, lo int
 	eligible          *nodeset.Mask
 	uses              *nodeset.Uses
+	// of all tiers if nil, or up to one
+	tiers *place.Tiers
+	tier  int
 	// nodesets are cut where the leaf changes; nil: they are not
 	tree *nodeset.Topology
 }
@@ -66,6 +69,7 @@ type scanCache struct {
 	scans []scan
 	used  int
 	whole []nodeset.Set // scratch
+	mask  nodeset.Mask  // scratch
 }
 
 func (c *scanCache) reset() {
@@ -89,6 +93,10 @@ func (c *scanCache) get(k scanKey, t *nodeset.Table) *scan {
 		q := nodeset.Query{GPUs: k.gpus, MinCores: k.lo}
 		if k.eligible != nil {
 			q.Eligible = *k.eligible
+		}
+		if k.tiers != nil {
+			c.mask = k.tiers.Between(c.mask[:0], q.Eligible, -1, k.tier)
+			q.Eligible = c.mask
 		}
 		s.sets = t.Scan(s.sets[:0], q)
 		if k.tree != nil {

@@ -18,12 +18,11 @@ type berth struct {
 	nth   int   // of the GPUs of the node that are whole, from 1; 0: it is in shared use
 }
 
-// bidShares bids for places where variant j, which asks for a share of a GPU, fits: first the one
+// bidShares bids for so many places at most where variant j, which asks for a share of a GPU, fits: first the one
 // where it fits tightest, then others, which differ from job to job. GPUs that no one shares yet
 // come last, the first of a node before its second one: the model takes them in this order.
-func (g *Generator) bidShares(j int) {
+func (g *Generator) bidShares(j, room int) {
 	g.findBerths(j)
-	room := g.opts.MaxBidsPerJob - (len(g.book.Bids) - int(g.book.JobStart[j]))
 	n := len(g.berths)
 	for m := 0; m < n && room > 0; m++ {
 		at := m

@@ -84,6 +84,7 @@ func (c *Cache) key(s *Spec) Spec {
 	if !s.Demands() {
 		key.Below = nil // it makes no difference
 	}
+	key.Tiers = nil
 	if s.Eligible == nil && s.Uses != nil {
 		key.Uses = c.uses.CopyOf(s.Uses)
 	}

@@ -16,9 +16,7 @@ func (m *Machine) fitsBelow(s *Spec) error {
 	}
 	rooms := make([]int, len(m.nodes))
 	for n := range rooms {
-		if s.Mask().Has(n) {
-			rooms[n] = s.Room(m.sees(s, s.More(), n))
-		}
+		rooms[n] = m.room(s, s.More(), n)
 	}
 	nodes, cores := MostBelow(s, rooms)
 	if nodes < s.Nodes.Min {

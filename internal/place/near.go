@@ -36,7 +36,7 @@ func (p *Placer) several(s *Spec, t *nodeset.Table) bool {
 // least; of several pairs the first.
 func (p *Placer) nearest(s *Spec, t *nodeset.Table) bool {
 	p.spans = p.spans[:0]
-	if !p.mayHold(s) {
+	if !s.MayBeOn(p.sets) {
 		return false
 	}
 	least := 0 // extent of p.spans
@@ -51,7 +51,7 @@ func (p *Placer) nearest(s *Spec, t *nodeset.Table) bool {
 				a.Len()+b.Len() < s.Nodes.Min {
 				continue
 			}
-			for _, pair := range [2][2]Span{p.upTo(s, t, a, b), p.downTo(s, t, a, b)} {
+			for _, pair := range [2][2]Span{s.ofPair(t, a, b, false), s.ofPair(t, a, b, true)} {
 				if pair[0].Last < pair[0].First || pair[1].Last < pair[1].First || !s.within(pair[:]) {
 					continue
 				}
@@ -65,32 +65,22 @@ func (p *Placer) nearest(s *Spec, t *nodeset.Table) bool {
 	return least > 0
 }
 
-// upTo is all of a and the beginning of b, or empty spans if they can't hold the job.
-func (p *Placer) upTo(s *Spec, t *nodeset.Table, a, b nodeset.Set) (pair [2]Span) {
-	none := [2]Span{{0, -1}, {0, -1}}
+// ofPair is all of a and the beginning of b, or with down the end of a and all of b; of one of them
+// nothing if that is enough, or they can't hold the job.
+func (s *Spec) ofPair(t *nodeset.Table, a, b nodeset.Set, down bool) (pair [2]Span) {
 	var y tally
-	if n := y.take(s, t, int(a.First), int(a.Last)); n <= int(a.Last) {
-		return none // that was enough, or too many nodes
+	first, last := int(a.First), int(b.Last)
+	if down {
+		y.take(s, t, int(b.First), last)
+		first = y.takeDown(s, t, first, int(a.Last)) + 1
+	} else {
+		y.take(s, t, first, int(a.Last))
+		last = y.take(s, t, int(b.First), last) - 1
 	}
-	n := y.take(s, t, int(b.First), int(b.Last))
 	if !y.enough(s) {
-		return none
+		return [2]Span{{0, -1}, {0, -1}}
 	}
-	return [2]Span{{int(a.First), int(a.Last)}, {int(b.First), n - 1}}
-}
-
-// downTo is the end of a and all of b.
-func (p *Placer) downTo(s *Spec, t *nodeset.Table, a, b nodeset.Set) (pair [2]Span) {
-	none := [2]Span{{0, -1}, {0, -1}}
-	var y tally
-	if n := y.take(s, t, int(b.First), int(b.Last)); n <= int(b.Last) {
-		return none
-	}
-	n := y.takeDown(s, t, int(a.First), int(a.Last))
-	if !y.enough(s) {
-		return none
-	}
-	return [2]Span{{n + 1, int(a.Last)}, {int(b.First), int(b.Last)}}
+	return [2]Span{{first, int(a.Last)}, {int(b.First), last}}
 }
 
 // takeDown is take from the last node on; it returns the node before those that it took.

@@ -32,21 +32,15 @@ type partsPlacer struct {
 	mask    nodeset.Mask      // of the nodes for a part
 	below   nodeset.Mask      // of the nodes below the switch that is tried
 	spec    Spec
-	spots   []partsSpot
-	rooms   []partsSpot // by switch
+	spots   []Spot
+	sum     Spec // scratch
+	under   Below
 	raised  []nodeset.Segment
 	plain   Parts // of which all parts have the fewest nodes
 }
 
 // span32 is what a part has: got[first:last].
 type span32 struct{ first, last int }
-
-// partsSpot is a switch and what is free below it.
-type partsSpot struct {
-	at          int32
-	nodes       int
-	cores, gpus int64
-}
 
 // PlaceParts appends to dst an allocation for all parts of s on t, part after part, if it finds one
 // within quotas (nil: there are none) for a job that runs into the first crosses reservations. t
@@ -99,10 +93,9 @@ func (p *Placer) placeParts(dst []nodeset.Segment, t *nodeset.Table, s *Spec, o 
 	if s.Parts.Within == 0 {
 		return p.placeAnywhere(dst, s, o, nil)
 	}
-	x.survey(t, s)
+	p.findSpots(t, s)
 	for i := range x.spots {
-		spot := x.spots[(i+o.Turn)%len(x.spots)].at
-		x.setBelow(s.Parts, spot)
+		x.setBelow(s.Parts, x.spots[(i+o.Turn)%len(x.spots)])
 		if dst, ok := p.placeAnywhere(dst, s, o, x.below); ok {
 			return dst, true
 		}
@@ -110,46 +103,25 @@ func (p *Placer) placeParts(dst []nodeset.Segment, t *nodeset.Table, s *Spec, o 
 	return dst, false
 }
 
-// survey sets x.spots to the switches below which the job may have room, the tightest first.
-func (x *partsPlacer) survey(t *nodeset.Table, s *Spec) {
-	tree := s.Parts.Tree
-	level := min(int(s.Parts.Within), tree.Levels())
-	of := tree.SwitchOf(level)
-	x.rooms = append(x.rooms[:0], make([]partsSpot, tree.Switches(level))...)
-	// full nodes will do for some
-	full := slices.ContainsFunc(s.Parts.Specs, func(p Spec) bool { return p.Coreless() })
-	for n, cores := range t.FreeCores() {
-		if (cores > 0 || full) && t.Up(n) {
-			r := &x.rooms[of[n]]
-			r.nodes, r.cores, r.gpus = r.nodes+1, r.cores+int64(cores), r.gpus+int64(t.FreeGPUs()[n])
-		}
-	}
-	x.spots = x.spots[:0]
-	for k, r := range x.rooms {
-		if r.nodes >= s.Nodes.Min && r.cores >= s.LeastCores() && r.gpus >= s.LeastGPUs() {
-			r.at = int32(k)
-			x.spots = append(x.spots, r)
-		}
-	}
-	slices.SortFunc(x.spots, func(a, b partsSpot) int {
-		return cmp.Or(cmp.Compare(a.cores, b.cores), cmp.Compare(a.gpus, b.gpus), cmp.Compare(a.at, b.at))
-	})
+// findSpots sets x.spots to the switches below which the job may have room, the tightest first.
+func (p *Placer) findSpots(t *nodeset.Table, s *Spec) {
+	x := p.parts
+	cores, _ := t.SumFree()
+	x.sum, x.under = *s, Below{Tree: s.Parts.Tree, Within: s.Parts.Within}
+	x.sum.Below = &x.under
+	p.sets = append(p.sets[:0], nodeset.Set{Last: int32(t.Len() - 1), Cores: cores})
+	p.survey(&x.sum, t)
+	x.spots = append(x.spots[:0], p.spotsOf(&x.sum, min(int(s.Parts.Within), s.Parts.Tree.Levels()))...)
 }
 
 // setBelow sets x.below to the nodes below a switch.
-func (x *partsPlacer) setBelow(parts *Parts, at int32) {
-	of, runs := parts.Tree.SwitchOf(min(int(parts.Within), parts.Tree.Levels())), parts.Tree.RunEnds()
+func (x *partsPlacer) setBelow(parts *Parts, at Spot) {
+	of := parts.Tree.SwitchOf(int(at.Level))
 	x.below = append(x.below[:0], make(nodeset.Mask, (len(of)+63)/64)...)
-	for n := 0; n < len(of); n = int(runs[n]) + 1 {
-		if of[n] == at {
-			setRange(x.below, n, int(runs[n]))
+	for n, k := range of {
+		if k == at.Switch {
+			x.below.Set(n)
 		}
-	}
-}
-
-func setRange(m nodeset.Mask, first, last int) {
-	for n := first; n <= last; n++ {
-		m.Set(n)
 	}
 }
 

@@ -33,6 +33,8 @@ type Spec struct {
 	Blocks int32
 	// Eligible are the nodes that may be used; nil means all.
 	Eligible *nodeset.Mask
+	// Tiers are which of these it is to have first; nil means all alike.
+	Tiers *Tiers
 	// Uses is what is taken of further resources; nil means nothing.
 	Uses *nodeset.Uses
 	// Charges is what is counted against quotas; nil means nothing.

@@ -142,10 +142,25 @@ func (p *Placer) spotsOf(s *Spec, level int) []Spot {
 	}
 	if len(x.spots) > 1 {
 		slices.SortFunc(x.spots, func(a, b Spot) int {
-			return cmp.Or(compareRooms(s, rooms[a.Switch], rooms[b.Switch]), cmp.Compare(a.Switch, b.Switch))
+			return cmp.Or(p.compareSpots(s, level, a.Switch, b.Switch), cmp.Compare(a.Switch, b.Switch))
 		})
 	}
 	return x.spots
+}
+
+// compareSpots puts the switch of a level first that has least below it; of equals the one below
+// which of the next level up has, so that what is broken already is broken.
+func (p *Placer) compareSpots(s *Spec, level int, a, b int32) int {
+	for ; level <= s.Below.Tree.Levels() && a != b; level++ {
+		rooms := p.tree.rooms[level-1]
+		if c := compareRooms(s, rooms[a], rooms[b]); c != 0 {
+			return c
+		}
+		if level < s.Below.Tree.Levels() {
+			a, b = s.Below.Tree.Above(level)[a], s.Below.Tree.Above(level)[b]
+		}
+	}
+	return 0
 }
 
 // compareRooms puts the smaller first: that with fewer nodes, or fewer cores if it is these that

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package settings has what users may change of the auction: a preset, and eight settings on top of
+// Package settings has what users may change of the auction: a preset, and seven settings on top of
 // it. Flags, the settings of libaucsched.so and of Slurm's plug-in (auction_settings.h), what
 // "aucsched check" knows and the table of docs/slurm.md are made of it.
 package settings
@@ -17,7 +17,7 @@ import (
 
 // Setting is a field of core.AuctionOptions by a name.
 type Setting struct {
-	// Name is that in slurm.conf after "auc_". Flags have "-" for "_".
+	// Name is that in slurm.conf after "auc_". Flags have "-" for "_". Without a Field it sets nothing.
 	Name, Field string
 	// Low and High are the least and the greatest value, Normal that without a preset.
 	Low, High, Normal int64
@@ -53,10 +53,8 @@ var All = []Setting{
 	{Name: "promise", Field: "Promise", High: century, Seconds: true,
 		Meaning: "with a preset that plans: jobs that have waited longer are not passed over any more; 0: no promise"},
 	{Name: "compact", Field: "Compact", Values: noYes, Meaning: "keep jobs together, in one block of nodes or in two"},
-	{Name: "keep_holes", Field: "KeepHoles", Values: noYes,
-		Meaning: "start jobs of one node where that makes the fewest GPUs useless, and keep three more places for jobs " +
-			"that ask for more than half of a node's GPUs"},
 
+	{Name: "keep_holes", Values: noYes, Meaning: "start jobs where that makes the fewest GPUs useless", Instead: "it is always on"},
 	{Name: "bids", Field: "MaxBidsPerJob", Low: 1, High: 1 << 12, Normal: 15, Meaning: "most bids a job", Instead: presetsOnly},
 	{Name: "drafts", Field: "Drafts", High: 1 << 12, Normal: 7,
 		Meaning: "most of these that come from drafts of the whole window", Instead: presetsOnly},
@@ -67,7 +65,7 @@ var All = []Setting{
 }
 
 // Users may change these on top of a preset.
-func Users() []Setting { return All[:8] }
+func Users() []Setting { return All[:7] }
 
 // Inner are the fields of core.AuctionOptions that are no settings: presets say them, and
 // experiments of benchmarks change them.
@@ -206,6 +204,9 @@ func (s *Setting) Text(value int64) string {
 
 // Get is the value that a core.AuctionOptions has.
 func (s *Setting) Get(options any) int64 {
+	if s.Field == "" {
+		return s.Normal
+	}
 	f := reflect.ValueOf(options).Elem().FieldByName(s.Field)
 	if f.Kind() == reflect.Bool {
 		return map[bool]int64{true: 1}[f.Bool()]
@@ -214,6 +215,9 @@ func (s *Setting) Get(options any) int64 {
 }
 
 func (s *Setting) set(options any, value int64) {
+	if s.Field == "" {
+		return
+	}
 	f := reflect.ValueOf(options).Elem().FieldByName(s.Field)
 	if f.Kind() == reflect.Bool {
 		f.SetBool(value != 0)

@@ -87,9 +87,7 @@ func TestPropertySharesKeepToGPUs(t *testing.T) {
 	beside := 0
 	rapid.Check(t, func(t *rapid.T) {
 		cfg, jobs := drawPods(t)
-		holes := core.Preset("none")
-		holes.KeepHoles = true
-		keeping, err := core.NewAuction(holes, nil)
+		keeping, err := core.NewAuction(core.Preset("none"), nil)
 		require.NoError(t, err)
 		for _, p := range []core.Policy{backfill(t, nil), auction(t), NewOffers(keeping, 4)} {
 			got, res := recordsWith(t, cfg, p, jobs)

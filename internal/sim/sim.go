@@ -149,7 +149,6 @@ type simulator struct {
 	nodes   *nodeset.Table
 	referee *referee
 	pending queue
-	demand  core.Demand
 	spare   []*core.Job    // of the queue's own copies of jobs, those that are not pending
 	ranking *ranking       // nil if jobs keep their priorities
 	running []running      // parallel to snapshot's
@@ -306,7 +305,6 @@ func (s *simulator) submit(i int32) (err error) {
 	}
 	s.pending.push(j, i)
 	s.meter.stranded.come(&j.Request)
-	s.demand.Come(&j.Request, s.now)
 	return nil
 }
 
@@ -530,7 +528,7 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	s.files.cycle(s)
 	s.markOver()
 	s.price()
-	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Recent: s.demand.Recent(), Pending: s.pending.jobs(), Running: s.held}
+	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Pending: s.pending.jobs(), Running: s.held}
 	if !s.cfg.Blind {
 		snap.Topology = s.cfg.Topology
 	}

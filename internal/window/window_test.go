@@ -204,7 +204,7 @@ func anySettings(kind uint8) core.AuctionOptions {
 		o = core.Preset(settings.Planned()[preset-1])
 	}
 	o.Window, o.Work, o.Depth = 8, 20_000, int(kind>>2&1)*3
-	o.KeepHoles, o.Compact, o.ContiguousOnly = kind>>3&1 == 1, kind>>4&1 == 1, kind>>5&1 == 1
+	o.Compact, o.ContiguousOnly = kind>>4&1 == 1, kind>>5&1 == 1
 	o.Estimates = kind>>6&1 == 1
 	if kind>>7 == 1 {
 		o.Objective, o.Patience, o.Promise = core.BySize, 3600, 1

@@ -97,13 +97,7 @@ var gpuPolicies = []struct {
 }{
 	{"backfill", backfill},
 	{"auction2", auction(core.Preset("none"))},
-	{"auction2, holes kept", auction(keepingHoles())},
-}
-
-func keepingHoles() core.AuctionOptions {
-	o := core.Preset("none")
-	o.KeepHoles = true
-	return o
+	{"auction2, default", auction(core.Preset("default"))},
 }
 
 // runGPUCases runs each case under all policies, several at a time; cases of one trace and rate,

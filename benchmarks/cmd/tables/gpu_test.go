@@ -24,7 +24,7 @@ import (
 // TestGPUPage: the figures are made up.
 func TestGPUPage(t *testing.T) {
 	var rows []gpuRow
-	for i, policy := range []string{"backfill", "auction2", "auction2, holes kept"} {
+	for i, policy := range []string{"backfill", "auction2", "auction2, default"} {
 		row := gpuRow{Trace: "Some trace", Rate: 2.5, Policy: policy}
 		for k := range 3 {
 			x := float64(i*k) + 1
@@ -56,7 +56,7 @@ func TestGPUCases(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, rows, 6)
 	require.Equal(t, []int64{0, 12, 60}, []int64{c.jobs[0].Submit, c.jobs[1].Submit, c.jobs[2].Submit}, "jobs stay as they are")
-	for i, policy := range []string{"backfill", "auction2", "auction2, holes kept"} {
+	for i, policy := range []string{"backfill", "auction2", "auction2, default"} {
 		one, two := rows[i], rows[3+i]
 		require.Equal(t, []any{"a", 1.0, policy, 2}, []any{one.Trace, one.Rate, one.Policy, len(one.Runs)})
 		require.Equal(t, []any{"a", 2.0, policy, 1}, []any{two.Trace, two.Rate, two.Policy, len(two.Runs)})

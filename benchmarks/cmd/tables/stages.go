@@ -49,7 +49,6 @@ var stages = []stage{
 	{". 3 of 4 planned jobs", cycle.Parts{Planned: true}, nil},
 	{"all kept places but 1", cycle.Parts{}, func(o *core.AuctionOptions) { o.Reservations = min(o.Reservations, 1) }},
 	{"all kept places", cycle.Parts{}, func(o *core.AuctionOptions) { o.Reservations = 0 }},
-	{"(with --keep-holes)", cycle.Parts{}, func(o *core.AuctionOptions) { o.KeepHoles = true }},
 }
 
 // changes reports whether a policy of these settings has the stage.

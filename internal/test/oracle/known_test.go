@@ -53,12 +53,7 @@ var known = []violation{
 	{"come back", "none", "nothing claims what a stop frees"},
 	{"come back", "default", "jobs with a place kept stop nobody"},
 
-	{"window", "like jobs hide none", "like jobs count, each, against the window and the depth"},
-	{"window", "nodes with GPUs come last", "only keep_holes looks at that, of jobs of one node"},
 	{"window", "a stop gives back what was counted", "nobody is stopped for a quota"},
-	{"window", "the fewest nodes of a range", "the first nodes are taken"},
 	{"window", "what is idle is taken before anybody is stopped", "preemption is part of the model"},
 	{"window", "a preset leaves the right to stop somebody", "jobs with a place kept stop nobody"},
-	{"window", "the row that is broken already", "the first leaf is taken"},
-	{"window", "the light nodes and one more", "light nodes alone, or all in their order"},
 }

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package place
+
+import (
+	"slices"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// Standing is what speaks against a place for a request, what counts most first. Of two places of one
+// request that with the lesser one, by Compare, is better.
+type Standing [3 + 1 + brokenLevels + 1]int64
+
+// brokenLevels is of how many levels of switches it counts how much else they could have.
+const brokenLevels = 3
+
+// Compare is negative if x is better, and 0 if neither is.
+func (x Standing) Compare(y Standing) int { return slices.Compare(x[:], y[:]) }
+
+// Survey looks at what sets of t have for s below each switch, and of which tier, for Standings of its
+// places.
+func (p *Placer) Survey(s *Spec, t *nodeset.Table, sets []nodeset.Set) {
+	if p.lightest = 0; s.Tiers != nil {
+		p.lightest, _ = s.Tiers.ends(sets)
+	}
+	if s.Below != nil {
+		p.sets = append(p.sets[:0], sets...)
+		p.survey(s, t)
+	}
+}
+
+// Standing is that of segs, a place for s, of which Survey was told last: the heaviest tier that it
+// has nodes of, and how many; the sum of the tiers, all but the lightest; switches beyond the fewest; what the switches that
+// it is below could give, by level; and nodes, where the job may have more or fewer. Of a job of
+// several parts it is the sum of theirs, without what switches could give.
+func (p *Placer) Standing(s *Spec, segs []nodeset.Segment) (x Standing) {
+	if s.Parts == nil {
+		x = p.standing(s, segs)
+		for level := 1; s.Below != nil && level <= min(brokenLevels, s.Below.Tree.Levels()); level++ {
+			x[3+level] = p.roomsOf(s, level, segs)
+		}
+		return x
+	}
+	for len(segs) > 0 {
+		var part []nodeset.Segment
+		part, segs = CutPart(segs)
+		for i, v := range p.standing(&s.Parts.Specs[part[0].Part], part) {
+			x[i] += v
+		}
+	}
+	return x
+}
+
+func (p *Placer) standing(s *Spec, segs []nodeset.Segment) (x Standing) {
+	if s.Tiers != nil {
+		x[0], x[1], x[2] = s.Tiers.weigh(segs, p.lightest)
+	}
+	if s.Below != nil {
+		x[3] = int64(p.tree.sprawl.Beyond(s, segs))
+	}
+	if s.NodesGiven && s.Nodes.Min < s.Nodes.Max {
+		x[len(x)-1] = int64(nodeset.Nodes(segs))
+	}
+	return x
+}
+
+// roomsOf is what the switches of a level that segs are below have for s, in nodes or cores.
+func (p *Placer) roomsOf(s *Spec, level int, segs []nodeset.Segment) (sum int64) {
+	x, rooms := &p.tree.sprawl, p.tree.rooms[level-1]
+	of, runs := s.Below.Tree.SwitchOf(level), s.Below.Tree.RunEnds()
+	x.begin(len(rooms))
+	for _, seg := range segs {
+		for n := seg.First; n <= seg.Last; n = runs[n] + 1 {
+			k := of[n]
+			if x.seen[k] == x.turn {
+				continue
+			}
+			x.seen[k] = x.turn
+			if s.Exact() {
+				sum += int64(rooms[k].nodes)
+			} else {
+				sum += rooms[k].cores
+			}
+		}
+	}
+	return sum
+}
+
+// Differ reports whether nodesets have nodes of several tiers.
+func (x *Tiers) Differ(sets []nodeset.Set) bool {
+	if x == nil {
+		return false
+	}
+	least, most := x.ends(sets)
+	return least < most
+}
+
+// ends are the lightest and the heaviest tier that nodesets have nodes of.
+func (x *Tiers) ends(sets []nodeset.Set) (least, most uint16) {
+	least = MaxGrades
+	for _, set := range sets {
+		of := x.of[set.First : set.Last+1]
+		least, most = min(least, slices.Min(of)), max(most, slices.Max(of))
+	}
+	return least, most
+}
+
+// weigh is the heaviest tier of an allocation, how many of its nodes are of that, and the sum over all,
+// in tiers beyond the lightest.
+func (x *Tiers) weigh(segs []nodeset.Segment, lightest uint16) (heaviest, many, sum int64) {
+	for _, seg := range segs {
+		for _, tier := range x.of[seg.First : seg.Last+1] {
+			beyond := int64(tier) - int64(lightest)
+			if sum += beyond; beyond > heaviest {
+				heaviest, many = beyond, 0
+			}
+			if beyond > 0 && beyond == heaviest {
+				many++
+			}
+		}
+	}
+	return heaviest, many, sum
+}
