@@ -67,8 +67,8 @@ type Explanation struct {
 	// NeverWhy says in words what the machine lacks.
 	NeverWhy string
 	// Lacks is what the job's first way that this machine could meet has too little of among what is
-	// free, if Why is NoFit or OverQuota; of that, given all, it has a place. Beside jobs that start
-	// now it may be quotas alone.
+	// free, if Why is NoFit or OverQuota, or beside jobs that start now: given all of that, it has a
+	// place.
 	Lacks []Lack
 	// Place is where the job would be if all of Rivals were gone, nil if even that
 	// does not help or only the names of rivals are known. Nodes has it by name, from a Cluster.
@@ -255,8 +255,7 @@ func (e *Explainer) findReservations() {
 	placed := make(map[int]bool)
 	if e.auction != nil {
 		for _, r := range e.auction.reservations.claims.reserved {
-			r.Job = e.auction.window.index[r.Job]
-			if e.decisionOf(r.Job).Start {
+			if r.Job = e.auction.window.index[r.Job]; e.decisionOf(r.Job).Start {
 				e.kept = append(e.kept, Rival{Role: Keeps, Job: r.Job, Worth: e.worthOf(r.Job), At: r.Start})
 				continue
 			}

@@ -42,7 +42,7 @@ func (e *inquiry) blame() {
 	must(e.space.reset(e.s, nil)) // it has worked before
 	if !e.hasRoom() {
 		e.x.Why, e.x.Lacks = NoFit, e.lackedOf(&e.space.now)
-		if slices.ContainsFunc(e.x.Lacks, func(l Lack) bool { return l.In == "quota" }) {
+		if slices.ContainsFunc(e.x.Lacks, Lack.ofQuota) {
 			e.x.Why = OverQuota
 		}
 		e.blameRunning()
@@ -53,8 +53,7 @@ func (e *inquiry) blame() {
 		return
 	}
 	e.begin()
-	lacks := e.lackedOf(&e.space.now)
-	if len(lacks) > 0 && !slices.ContainsFunc(lacks, func(l Lack) bool { return l.In != "quota" }) {
+	if lacks := e.lackedOf(&e.space.now); slices.ContainsFunc(lacks, Lack.ofQuota) {
 		e.x.Why, e.x.Lacks = OverQuota, lacks // beside what starts
 	}
 }
@@ -104,7 +103,7 @@ func (e *inquiry) blameRunning() {
 	}
 	slices.SortStableFunc(suspects, func(a, b Rival) int { return cmp.Compare(b.At, a.At) })
 	e.x.Rivals, e.x.Place = e.needed(e.s.without(func(i int) bool { return gone[i] }), suspects)
-	e.x.cutToPlace()
+	e.cutToPlace()
 }
 
 // without is the snapshot when some running jobs have ended.
@@ -170,7 +169,7 @@ func (e *inquiry) blameWindow() {
 			e.x.Rivals, e.x.Place, least = rivals, place, sum
 		}
 	}
-	e.x.cutToPlace()
+	e.cutToPlace()
 	if len(e.x.Rivals) > 0 {
 		return
 	}
@@ -219,15 +218,10 @@ func (e *inquiry) needed(s *Snapshot, suspects []Rival) ([]Rival, []nodeset.Segm
 }
 
 // cutToPlace leaves of what rivals have the nodes that the job would be on.
-func (x *Explanation) cutToPlace() {
-	on := make(map[int]bool)
-	for _, s := range x.Place {
-		for n := s.First; n <= s.Last; n++ {
-			on[int(n)] = true
-		}
-	}
-	for i := range x.Rivals {
-		x.Rivals[i].Segs = cut(x.Rivals[i].Segs, func(n int) bool { return on[n] })
+func (e *inquiry) cutToPlace() {
+	on := maskUnder(e.x.Place, e.s.Nodes.Len())
+	for i := range e.x.Rivals {
+		e.x.Rivals[i].Segs = cut(e.x.Rivals[i].Segs, on.Has)
 	}
 }
 

@@ -31,6 +31,8 @@ type Lack struct {
 	Parts []int `json:"parts,omitempty"`
 }
 
+func (l Lack) ofQuota() bool { return l.In == "quota" }
+
 // fits finds a place for spec in r.
 func (e *Explainer) fits(r *view, spec *place.Spec) ([]nodeset.Segment, bool) {
 	quotas := &place.Quotas{Left: [][]int64{r.left}, Unit: slices.Repeat([]int64{1}, len(r.left))}
@@ -304,7 +306,7 @@ func (e *inquiry) neverInQuotas() string {
 		return ""
 	}
 	for _, l := range e.lackedOf(&all) {
-		if l.In == "quota" {
+		if l.ofQuota() {
 			return fmt.Sprintf("can never run: counts %d against %s, of which there are %d in all", l.Needs, l.Row, l.Has)
 		}
 	}

@@ -124,8 +124,7 @@ func (w *World) lacks(o *Outcome, x *Wait, found *core.Explanation) string {
 	}
 	if found.Why == core.OverQuota && w.fitsAlone(x.Job, asItIs) { // it is short beside what starts
 		c := w.clone()
-		c.Running = w.now(o)
-		if c.fitsAlone(x.Job, asItIs) {
+		if c.Running = w.then(o); c.fitsAlone(x.Job, asItIs) {
 			return "no quota is too small, beside what starts"
 		}
 		return ""
