@@ -4,7 +4,6 @@ package core_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -290,10 +289,24 @@ func TestReadWindowSaysWhatTheClusterDoes(t *testing.T) {
 	}
 }
 
-func TestClusterDecidesInTime(t *testing.T) {
-	c, _ := newCluster(t, 1)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := c.Decide(ctx)
-	require.ErrorIs(t, err, context.Canceled)
+// A cycle costs what it looks at, however many wait: it tells of no other job, and has memory for none.
+func TestClusterCycleOfALongQueue(t *testing.T) {
+	c, _ := newCluster(t, 20)
+	require.NoError(t, c.Adopt(core.Start{Job: "runs", Nodes: []core.Share{{Node: "n1", Cores: 8}}, End: midnight.Add(time.Hour)}))
+	submit := func(i int) { // no two are alike
+		s := wholeNodes(fmt.Sprint("q", i), 20)
+		s.TimeLimit += time.Duration(i) * time.Second
+		require.NoError(t, c.Submit(s))
+	}
+	cost := func(waiting int) float64 {
+		for i := len(c.Jobs()); i < waiting; i++ {
+			submit(i)
+		}
+		decide(t, c)
+		require.Less(t, len(decide(t, c).Waiting), 1000)
+		require.Len(t, c.Waiting(), waiting)
+		return testing.AllocsPerRun(5, func() { decide(t, c) })
+	}
+	few := cost(2_000)
+	require.LessOrEqual(t, cost(20_000), few+10)
 }

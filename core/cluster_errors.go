@@ -3,6 +3,7 @@
 package core
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -81,8 +82,6 @@ func outOf(field string, value, most int64) *bids.FieldError {
 
 // useFault is what is wrong with the amounts of a use, or nil.
 func useFault(field string, u, most nodeset.Use) *bids.FieldError {
-	if amount, limit, over := u.Beyond(most); over {
-		return &bids.FieldError{Field: field, Value: amount, Why: fmt.Sprintf("must be 0 to %d", limit)}
-	}
-	return nil
+	return cmp.Or(outOf(field, u.PerJob, most.PerJob), outOf(field, u.PerNode, most.PerNode),
+		outOf(field, u.PerCore, most.PerCore), outOf(field, u.PerGPU, most.PerGPU))
 }

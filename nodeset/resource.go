@@ -61,15 +61,15 @@ func (u Uses) CheckRows(name string, rows int, most Use) error {
 			return fmt.Errorf("%s %d comes after %s %d: must ascend", name, x.Row, name, last)
 		}
 		last = x.Row
-		if amount, limit, over := x.Beyond(most); over {
+		if amount, limit, over := x.beyond(most); over {
 			return fmt.Errorf("%s %d: %d: must be 0 to %d", name, x.Row, amount, limit)
 		}
 	}
 	return nil
 }
 
-// Beyond is the first amount that is negative or above that of most.
-func (u Use) Beyond(most Use) (amount, limit int64, over bool) {
+// beyond is the first amount that is negative or above that of most.
+func (u Use) beyond(most Use) (amount, limit int64, over bool) {
 	limits := [...]int64{most.PerJob, most.PerNode, most.PerCore, most.PerGPU}
 	for i, x := range [...]int64{u.PerJob, u.PerNode, u.PerCore, u.PerGPU} {
 		if x < 0 || x > limits[i] {
