@@ -10,12 +10,13 @@ import (
 )
 
 // Apply allocates on t what the plan starts, and returns those decisions, in queue order and in
-// memory of their own: they stay when the plan is used again. On an error t is as it was. Where
-// jobs are preempted it takes ReleasePreempted first.
+// memory of their own: they stay when the plan is used again. Those that wait for a running job to be
+// stopped are not among them. On an error t is as it was.
 func (p *Plan) Apply(t *nodeset.Table) ([]Decision, error) {
 	var starts []Decision
 	for _, d := range p.Decisions {
-		if !d.Start {
+		waits := func(x Preemption) bool { return slices.Contains(x.For, d.Job) }
+		if !d.Start || slices.ContainsFunc(p.Preempted, waits) {
 			continue
 		}
 		if err := d.allocate(t); err != nil {
@@ -28,19 +29,4 @@ func (p *Plan) Apply(t *nodeset.Table) ([]Decision, error) {
 		starts = append(starts, d)
 	}
 	return starts, nil
-}
-
-// ReleasePreempted gives back on t, a copy of the snapshot's Nodes, what the preempted jobs hold:
-// as it will be when they have ended, and not before. On an error t is not whole.
-func (p *Plan) ReleasePreempted(s *Snapshot, t *nodeset.Table) error {
-	for _, x := range p.Preempted {
-		if x.Running < 0 || x.Running >= len(s.Running) {
-			return fmt.Errorf("%w: running job %d of %d is preempted", ErrInvalidPlan, x.Running, len(s.Running))
-		}
-		r := &s.Running[x.Running]
-		if err := t.ReleaseWith(r.Segs, r.Uses); err != nil {
-			return fmt.Errorf("%w: running job %s: %w", ErrInvalidPlan, r.ID, err)
-		}
-	}
-	return nil
 }

@@ -6,9 +6,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/internal/cycle"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
@@ -17,6 +19,9 @@ import (
 // cycle goes through its stages in the order of their fields; each owns its scratch and looks
 // at earlier ones only.
 type Auction struct {
+	// Determiner is what chooses the winners, to be read only.
+	Determiner market.Determiner
+
 	entry   cycle.Entry
 	checker checker
 	opts    AuctionOptions
@@ -29,13 +34,13 @@ type Auction struct {
 // stages are what a cycle's decisions come from.
 type stages struct {
 	window       window       // which jobs take part, and what they ask for
-	preemption   preemption   // which running jobs do
 	pricing      pricing      // what their starts make useless
 	planning     planning     // in which order they get places
 	reservations reservations // which of them must start, and what is kept for others
 	bidding      bidding      // what they bid
 	model        model        // the program whose solution is the winning bids
 	winners      winners      // these
+	preemption   preemption   // who is stopped for those who found no place; and claims, first
 }
 
 // NewAuction returns the policy with the given solver; nil means the native one. The error is an
@@ -59,6 +64,7 @@ func NewAuction(o AuctionOptions, solver ipmodel.Solver) (*Auction, error) {
 	if o.Determiner != nil {
 		a.winners.by = o.Determiner(solver)
 	}
+	a.Determiner = a.winners.by
 	return a, nil
 }
 
@@ -86,13 +92,10 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 	l.Deadline = a.slack.TakeOff(begin, l.Deadline)
 	a.clock.start(ctx, a.opts.Clock, l.Deadline, begin, a.slack.Left())
 	defer a.clock.end()
-	a.window.reset(s)
+	s = a.preemption.begin(s, &a.window, p)
+	a.window.reset(s, a.preemption.classes)
 	a.planning.jobs = a.planning.jobs[:0]
-	if err := a.preemption.begin(s, &a.window.duplicates); err != nil {
-		return err
-	}
 	a.window.open(s, &a.clock, p)
-	a.preemption.open(&a.window)
 	a.reservations.reset(s, &a.window)
 	prices, err := a.pricing.of(s, &a.window)
 	if err != nil {
@@ -108,6 +111,7 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 	} else if err := a.choose(ctx, s, l, begin, p); err != nil {
 		return err
 	}
+	a.preemption.finish(&a.window, p)
 	p.Stats.Late = a.clock.cut || (open && a.winners.unproven)
 	p.countTimedOut()
 	end := a.opts.Clock()
@@ -119,13 +123,14 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 // bid makes the window's bids and its model. It reports false when there is nothing
 // to decide, because nothing is free or nothing that is free suits any job.
 func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
-	w, r, b, x := &a.window, &a.reservations, &a.bidding, &a.preemption
-	if !a.opts.Estimates && !x.on && !w.anyFree(s) {
+	w, r, b := &a.window, &a.reservations, &a.bidding
+	whole := a.opts.Estimates || slices.ContainsFunc(w.jobs, a.preemption.mayStop) // however little is free
+	if !whole && !w.anyFree(s) {
 		b.none(w.variants)
 		return false, nil
 	}
 	guarded := a.opts.Reservations > 0 && len(w.variants) > 0
-	needsBids := w.next == len(s.Pending) && len(w.passed) == 0 && !a.opts.Estimates && !x.on
+	needsBids := w.next == len(s.Pending) && len(w.passed) == 0 && !whole
 	if guarded { // the walk over the queue asks for no more
 		b.draft(&r.space, w.variants, a.clock.stop(quarter))
 	}
@@ -152,14 +157,7 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 		required = r.required()
 		b.all(&r.space, w.variants, a.clock.stop(half))
 	}
-	if x.on {
-		x.bid(r, b, a.clock.stop(half))
-		required = x.required(required)
-		err = a.model.makeWith(x, w, &b.book, required)
-	} else {
-		err = a.model.make(&r.space, w.variants, w, &b.book, required)
-	}
-	if err != nil {
+	if err := a.model.make(&r.space, w.variants, w, &b.book, required); err != nil {
 		return false, fmt.Errorf("model: %w", err)
 	}
 	return true, nil

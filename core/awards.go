@@ -14,24 +14,13 @@ import (
 // awards is the last stage of a cycle: it turns the winners into decisions.
 type awards struct {
 	opts *AuctionOptions
-	won  []int32 // by job of the window: which of the winners it is, or -1
 	left leftovers
 }
-
-// sums are the worth of what starts, and the bound on it.
-type sums struct{ objective, bound float64 }
 
 // decide turns the winners into decisions, gives what is left over to jobs that
 // lost, and checks the whole by allocating it.
 func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
-	space := &in.reservations.space
-	if in.preemption.on {
-		if err := in.preemption.settle(in); err != nil {
-			return err
-		}
-		space = &in.preemption.space
-	}
-	a.left.reset(in, space, c)
+	a.left.reset(in, c)
 	if in.reservations.on {
 		in.reservations.claims.restart(s.Nodes)
 	}
@@ -39,12 +28,15 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 		return err
 	}
 	m, result, book := &in.model, &in.winners.result, &in.bidding.book
-	x := sums{m.Objective(result.Value), m.Objective(result.Bound)}
-	if in.preemption.on {
-		x = in.preemption.sums(m, result.Bound)
-	}
+	x := &in.preemption
+	x.open(&a.left.rest, in.reservations.before)
 	for j := range in.window.jobs {
-		if err := a.decideJob(j, in, p); err != nil {
+		if err := a.decideJob(s, j, in, p); err != nil {
+			return err
+		}
+	}
+	for j := 0; x.moved && j < len(in.window.jobs); j++ { // others gave up what they had
+		if err := a.fill(j, in, p); err != nil {
 			return err
 		}
 	}
@@ -57,12 +49,8 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 		return err
 	}
 	added, beside := a.left.added, a.left.added-seated
-	p.Stats.GlobalBound = m.boundAll(&in.window, &in.bidding.gen) + beside
-	if in.preemption.on {
-		p.Stats.GlobalBound = m.boundAll(&in.window, &in.preemption.bound) - in.preemption.prices(m) + beside
-		in.preemption.list(p)
-	}
-	p.Objective, p.Bound = x.objective+added, min(x.bound+added, p.Stats.GlobalBound)
+	p.Stats.GlobalBound = m.boundAll(&in.window, &in.bidding.gen) + x.worth + beside
+	p.Objective, p.Bound = m.Objective(result.Value)-x.loss+added, min(m.Objective(result.Bound)+added, p.Stats.GlobalBound)
 	p.Stats.Jobs, p.Stats.Bids, p.Stats.BidClasses = len(in.window.jobs), len(book.Bids), book.NodeSets
 	p.Stats.Rows, p.Stats.Entries = m.Groups()+len(m.Cap), len(m.Row)
 	p.Stats.Status, p.Stats.Work = result.Status.String(), result.Work
@@ -71,23 +59,18 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 
 // takeWinners notes the winners, and takes what they get from what is left.
 func (a *awards) takeWinners(in *stages) error {
-	a.won = a.won[:0]
+	won := in.preemption.won[:0]
 	for range in.window.jobs {
-		a.won = append(a.won, -1)
+		won = append(won, -1)
 	}
+	in.preemption.won = won
 	for i, b := range in.winners.result.Chosen {
 		bid := &in.bidding.book.Bids[b]
-		if int(bid.Job) >= len(in.window.variants) {
-			continue // a running job
-		}
 		j := in.window.jobOf(bid)
-		a.won[j] = int32(i)
+		won[j] = int32(i)
 		v := &in.window.variants[bid.Job]
 		if err := a.left.rest.Take(&v.Spec, in.winners.by.Allocation(i), v.Crosses); err != nil {
 			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", in.window.jobs[j].ID, err)
-		}
-		if in.preemption.on {
-			continue
 		}
 		if err := in.reservations.starts(&v.Spec, in.winners.by.Allocation(i), in.window.jobs[j].TimeLimit); err != nil {
 			return fmt.Errorf("job %s: %w", in.window.jobs[j].ID, err)
@@ -97,23 +80,39 @@ func (a *awards) takeWinners(in *stages) error {
 }
 
 // decideJob decides on job j of the window.
-func (a *awards) decideJob(j int, in *stages, p *Plan) error {
+func (a *awards) decideJob(s *Snapshot, j int, in *stages, p *Plan) error {
 	d := &p.Decisions[in.window.index[j]] // so far these are in queue order, an element a job
-	if w := a.won[j]; w >= 0 {
+	if w := in.preemption.won[j]; w >= 0 {
 		a.decideWinner(int(w), in, d, p)
 		return nil
 	}
-	kept := in.reservations.guarded[j]
-	if !kept.reserved && a.opts.Drafts > 0 {
-		w := &in.window
-		err := a.left.fill(w.jobs[j], int(w.variantStart[j]), int(w.variantStart[j+1]), d, p)
-		if err != nil || d.Start {
+	if err := a.fill(j, in, p); err != nil {
+		return err
+	}
+	untried := d.Why == TimedOut
+	if !d.Start {
+		if err := in.preemption.serve(s, j, &a.left, in, p); err != nil {
 			return err
 		}
 	}
-	d.Kept, d.Expected = kept.reserved, kept.start
-	d.waits(a.whyNot(j, in, d.Why == TimedOut))
+	if kept := in.reservations.guarded[j]; !d.Start {
+		d.Kept, d.Expected = kept.reserved, kept.start
+		d.waits(a.whyNot(j, in, untried))
+	}
 	return nil
+}
+
+// fill starts job j of the window on what is left, if it waits and nothing is kept for it.
+func (a *awards) fill(j int, in *stages, p *Plan) error {
+	w, d := &in.window, &p.Decisions[in.window.index[j]]
+	if d.Start || in.reservations.guarded[j].reserved || a.opts.Drafts == 0 {
+		return nil
+	}
+	err := a.left.fill(w.jobs[j], int(w.variantStart[j]), int(w.variantStart[j+1]), d, p)
+	if d.Start {
+		d.waits(verdict{})
+	}
+	return err
 }
 
 // decideWinner starts the w-th winner's job. A layout that the program has chosen for an offer need
@@ -142,6 +141,8 @@ func (a *awards) whyNot(j int, in *stages, untried bool) verdict {
 		return in.window.quotas.verdict(quota)
 	case in.reservations.guarded[j].reserved:
 		return blocked
+	case in.preemption.won[j] == tookBack:
+		return lost
 	case silent && !in.bidding.unasked(&in.window, j):
 		return a.opts.noPlace()
 	case silent, untried, in.winners.unproven && a.opts.Drafts == 0:

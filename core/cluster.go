@@ -34,6 +34,7 @@ type Cluster struct {
 	queue   []*clusterJob // in queue order
 	pending []*Job        // those of the queue
 	running []*clusterJob // in the order of their starts
+	claims  []clusterClaim
 	machine machine
 	quotas  clusterQuotas
 }
@@ -124,9 +125,11 @@ type JobSpec struct {
 	Since time.Time
 	// Preempts are the classes of running jobs that may be stopped for the job. See Job.Preempts.
 	Preempts uint64
-	// Price and Class say for whom the job may be stopped once it runs. See Running.Price.
-	Price int64
-	Class int
+	// Price and Class say for whom the job may be stopped once it runs, with all its components, and
+	// Exempt for how long it then is not. See Running.Price.
+	Price  int64
+	Class  int
+	Exempt time.Duration
 }
 
 // Way is one way to meet a job, or one component of it.

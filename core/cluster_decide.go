@@ -20,7 +20,7 @@ type Cycle struct {
 	// Preempted are running jobs to stop, and which jobs wait for that. Stop them, say Ended of
 	// each, and call Decide: the others start then, unless something better has come up. Until then
 	// they are in Waiting, and each cycle says so again. A job that is being stopped costs next to
-	// nothing: see SetPrice.
+	// nothing: see SetPrice. For up to ten minutes nobody else starts on the places of those who wait.
 	Preempted []Preempted
 	// Waiting are the other jobs that the cycle has looked at, in queue order, but for those that
 	// Dropped has. What was said of jobs further down holds: see [Cluster.Waiting].
@@ -177,11 +177,12 @@ func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
 	w.queue = copied(w.queue, c.queue)
 	for _, job := range c.running {
 		if len(job.held) > 0 && job.id != "" { // its nodes may all be gone
-			s.Running = append(s.Running, Running{ID: job.id, End: job.end, Segs: job.held, Uses: job.uses, Charges: job.counts,
-				Price: job.price, Class: job.class})
+			s.Running = append(s.Running, Running{ID: job.ofJob().id, End: job.end, Segs: job.held, Uses: job.uses, Charges: job.counts,
+				Price: job.price, Class: job.class, Exempt: job.exempt()})
 			w.running = append(w.running, job)
 		}
 	}
+	s.Claims = c.claimed()
 	if len(w.names) == 0 {
 		return c.timeOf(s.Now), nil
 	}
@@ -231,7 +232,7 @@ func (c *Cluster) apply(w *scratch, at time.Time) (*Cycle, error) {
 		d := &w.plan.Decisions[i]
 		job := w.queue[d.Job]
 		if d.Start && waits[d.Job] {
-			d = &Decision{Job: d.Job, Reason: reasonStops}
+			d = &Decision{Job: d.Job, Why: Preempting, Reason: reasonStops}
 		}
 		switch {
 		case d.Start:
@@ -246,6 +247,7 @@ func (c *Cluster) apply(w *scratch, at time.Time) (*Cycle, error) {
 	}
 	slices.Sort(started)
 	c.queue, c.pending = leaveOut(c.queue, started), leaveOut(c.pending, started)
+	c.claim(w)
 	return cycle, nil
 }
 

@@ -200,9 +200,6 @@ func (c *Cluster) adopt(s *Start, spec JobSpec) error {
 	if !s.Begin.IsZero() {
 		job.begin = c.secondOf(s.Begin)
 	}
-	if s.Price > 0 && len(s.Components) > 0 {
-		return jobFault(s.Job, "price", s.Price, "it has components, which would go on", nil)
-	}
 	f := cmp.Or(priceFault(s.Price, s.Class), outOf(format.GPUShare, s.GPUShare, nodeset.MaxAmount))
 	if f == nil {
 		f = takesFault("uses", &bids.Request{}, s.Takes)

@@ -2,6 +2,62 @@
 
 package core
 
+import (
+	"slices"
+
+	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/nodeset"
+)
+
+// clusterClaim is a claim, of the nodes of that time.
+type clusterClaim struct {
+	Claim
+	names []string
+}
+
+// exempt is the second before which a running job is not stopped.
+func (j *clusterJob) exempt() int64 {
+	if j.spec.Exempt <= 0 {
+		return 0
+	}
+	return j.begin + seconds(j.spec.Exempt)
+}
+
+// claimed are the claims of jobs that wait, on the nodes of now; with c.mu.
+func (c *Cluster) claimed() (claims []Claim) {
+	for _, x := range c.claims {
+		if job, ok := c.jobs[x.For]; !ok || job.run {
+			continue
+		}
+		segs, gone := []nodeset.Segment(nil), false
+		for rest := x.Segs; len(rest) > 0; {
+			var part []nodeset.Segment
+			part, rest = place.CutPart(rest)
+			now, err := c.machine.renumbered(x.names, part)
+			segs, gone = append(segs, now...), gone || err != nil
+		}
+		if !gone {
+			claims = append(claims, Claim{x.For, segs, x.Until})
+		}
+	}
+	return claims
+}
+
+// claim keeps the claims of a plan, and those of jobs that were to start and do not; with c.mu.
+func (c *Cluster) claim(w *scratch) {
+	old := c.claims
+	c.claims = nil
+	for _, x := range w.plan.Claims {
+		c.claims = append(c.claims, clusterClaim{x, w.names})
+	}
+	for _, x := range old {
+		known := slices.ContainsFunc(c.claims, func(y clusterClaim) bool { return y.For == x.For })
+		if job, ok := c.jobs[x.For]; ok && !job.run && x.Until > c.now && !known {
+			c.claims = append(c.claims, x)
+		}
+	}
+}
+
 // SetPrice says what is lost if a running job is stopped, in units of priority: see
 // Running.Price. 0 is for one that nobody may have stopped. After a cycle that has it stopped it
 // is 1. The error is a
@@ -14,9 +70,6 @@ func (c *Cluster) SetPrice(id string, price int64) error {
 		job, err := c.runningJob(id)
 		if err != nil {
 			return err
-		}
-		if price > 0 && len(job.beside) > 0 {
-			return jobFault(id, "price", price, "it has components, which would go on", nil)
 		}
 		job.price = price
 		return nil

@@ -5,12 +5,16 @@ package core_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/window"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // scavenger is a job of a node that jobs which preempt class 3 may have stopped.
@@ -43,6 +47,7 @@ func TestClusterStopsBeforeItStarts(t *testing.T) {
 		require.Equal(t, []core.Preempted{{Job: "cheap", For: []string{"a"}}}, cycle.Preempted)
 		require.Len(t, cycle.Waiting, 1)
 		require.Equal(t, "waits for running jobs that are being stopped for it", cycle.Waiting[0].Reason)
+		require.Equal(t, core.Preempting, cycle.Waiting[0].Why)
 		require.NoError(t, c.SetPrice("dear", 5)) // that which is being stopped is cheaper still
 	}
 	require.NoError(t, c.Ended("cheap"))
@@ -90,4 +95,179 @@ func TestClusterWritesWhoMayBePreempted(t *testing.T) {
 	require.NoError(t, a.Decide(context.Background(), &w.Snapshot, core.Limits{}, &p))
 	require.Equal(t, []core.Preemption{{Running: 1, For: []int{0}}}, p.Preempted)
 	require.Equal(t, []core.Preempted{{Job: "cheap", For: []string{"a"}}}, decide(t, c).Preempted)
+}
+
+// What a stop frees is kept for the job it was done for: others, and the victim come back, don't get
+// it, whatever the prices are. One stop a job.
+func TestNobodyTakesThePlaceOfWhomAStopWasFor(t *testing.T) {
+	for _, preset := range []string{"none", "default", "short", "throughput"} {
+		for _, price := range []int64{1, 5, 10} {
+			now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+			o := core.Preset(preset)
+			o.Clock = func() time.Time { return now }
+			policy, err := core.NewAuction(o, nil)
+			require.NoError(t, err)
+			c, err := core.NewCluster(core.ClusterOptions{Policy: policy, Clock: o.Clock})
+			require.NoError(t, err)
+			for i := range 16 {
+				require.NoError(t, c.SetNode(core.Node{Name: fmt.Sprintf("n%d", i+1), Capacity: nodeset.Capacity{Cores: 4}}))
+			}
+			job := func(id string, priority, price int64, limit time.Duration, preempts uint64) {
+				one := bids.Request{MinNodes: 1, MaxNodes: 1, TasksPerNode: 4}
+				require.NoError(t, c.Submit(core.JobSpec{ID: id, Request: one, Priority: priority, TimeLimit: limit,
+					Price: price, Preempts: preempts}))
+			}
+			for i := range 24 {
+				job(fmt.Sprint("s", i), 10, price, 10*time.Hour, 0)
+			}
+			ends, urgent, started, stops := map[string]time.Time{}, 0, 0, 0
+			for step := range 400 {
+				if step%30 == 10 && step < 320 {
+					job(fmt.Sprint("u", urgent), 1000, 0, 30*time.Minute, 1)
+					urgent++
+				}
+				for id, end := range ends {
+					if !end.After(now) {
+						require.NoError(t, c.Ended(id))
+						delete(ends, id)
+					}
+				}
+				for _, s := range decide(t, c).Starts {
+					if s.Job[0] == 'u' {
+						started++
+						ends[s.Job] = s.End
+					}
+				}
+				for _, x := range decide(t, c).Preempted {
+					stops++
+					require.NoError(t, c.Ended(x.Job))
+					job(x.Job, 10, price, 10*time.Hour, 0)
+				}
+				now = now.Add(10 * time.Second)
+			}
+			require.Equal(t, urgent, started, "%s, price %d", preset, price)
+			require.LessOrEqual(t, stops, urgent+2, "%s, price %d", preset, price)
+		}
+	}
+}
+
+// A claim holds as nodes come and go, and is over when its job starts or leaves.
+func TestClaimsFollowTheirNodes(t *testing.T) {
+	c, _ := newCluster(t, 3)
+	for i, price := range []int64{20, 10, 30} {
+		require.NoError(t, c.Submit(scavenger(fmt.Sprint("s", i), price)))
+	}
+	require.Len(t, decide(t, c).Starts, 3)
+	require.NoError(t, c.Submit(urgent("a", 1)))
+	require.NoError(t, c.Submit(wholeNodes("b", 1)))
+	require.Equal(t, []core.Preempted{{Job: "s1", For: []string{"a"}}}, decide(t, c).Preempted)
+	require.NoError(t, c.Ended("s1"))
+	require.NoError(t, c.Ended("s0"))
+	_, err := c.RemoveNode("n1")
+	require.NoError(t, err)
+	require.NoError(t, c.SetNode(core.Node{Name: "n4", Capacity: nodeset.Capacity{Cores: 8}}))
+	starts := decide(t, c).Starts
+	require.Len(t, starts, 2)
+	require.Equal(t, "a", starts[0].Job)
+	require.Equal(t, "n2", starts[0].Nodes[0].Node)
+	require.Equal(t, "n4", starts[1].Nodes[0].Node)
+
+	require.NoError(t, c.Submit(urgent("c", 1)))
+	require.Len(t, decide(t, c).Preempted, 1)
+	require.NoError(t, c.Ended("s2"))
+	require.NoError(t, c.Cancel("c"))
+	require.NoError(t, c.Submit(wholeNodes("d", 1)))
+	require.Equal(t, "d", decide(t, c).Starts[0].Job)
+}
+
+// A job of several parts is stopped with all of them, and stops others.
+func TestGangsPreemptAndArePreempted(t *testing.T) {
+	c, _ := newCluster(t, 3)
+	gang := scavenger("gang", 5)
+	gang.Components = []core.Way{{Request: bids.Request{MinNodes: 2, MaxNodes: 2, TasksPerNode: 8, Apart: true}}}
+	require.NoError(t, c.Submit(gang))
+	require.Len(t, decide(t, c).Starts, 1)
+	other := gang
+	other.ID, other.Price, other.Priority, other.Preempts = "other", 0, 1000, 1<<3
+	require.NoError(t, c.Submit(other))
+	require.Equal(t, []core.Preempted{{Job: "gang", For: []string{"other"}}}, decide(t, c).Preempted)
+	require.NoError(t, c.Ended("gang"))
+	require.NoError(t, c.Submit(gang))
+	cycle := decide(t, c)
+	require.Equal(t, "other", cycle.Starts[0].Job)
+	require.Len(t, cycle.Waiting, 1)
+	require.NoError(t, c.SetPrice("other", 7))
+	var text bytes.Buffer
+	require.NoError(t, c.WriteWindow(&text))
+	w, err := window.Read(&text, "w.json")
+	require.NoError(t, err)
+	require.Equal(t, []int64{7, 0}, []int64{w.Snapshot.Running[0].Price, w.Snapshot.Running[1].Price})
+	require.Equal(t, w.Snapshot.Running[0].ID, w.Snapshot.Running[1].ID)
+}
+
+// What was borrowed of a quota is given back to whom it is, though nodes are free.
+func TestQuotaIsReclaimed(t *testing.T) {
+	c, _ := newCluster(t, 4)
+	require.NoError(t, c.SetQuota("cohort", 16))
+	counts := map[string]nodeset.Use{"cohort": {PerCore: 1}}
+	for i, price := range []int64{3, 2} {
+		s := scavenger(fmt.Sprint("borrower", i), price)
+		s.Counts = counts
+		require.NoError(t, c.Submit(s))
+	}
+	require.Len(t, decide(t, c).Starts, 2)
+	owner, other := urgent("owner", 1), wholeNodes("other", 1)
+	owner.Counts, other.Counts = counts, counts
+	require.NoError(t, c.Submit(owner))
+	require.NoError(t, c.Submit(other))
+	require.Equal(t, []core.Preempted{{Job: "borrower1", For: []string{"owner"}}}, decide(t, c).Preempted)
+	require.NoError(t, c.Ended("borrower1"))
+	cycle := decide(t, c)
+	require.Equal(t, "owner", cycle.Starts[0].Job)
+	require.Equal(t, core.OverQuota, cycle.Waiting[0].Why)
+}
+
+// Prices add up, or a higher class stops any number of lower ones; and nobody goes before his time.
+func TestStrictPreemptionAndLeastTime(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		o := core.Preset("none")
+		o.StrictPreemption, o.Clock = strict, func() time.Time { return now }
+		policy, err := core.NewAuction(o, nil)
+		require.NoError(t, err)
+		c, err := core.NewCluster(core.ClusterOptions{Policy: policy, Clock: o.Clock})
+		require.NoError(t, err)
+		require.NoError(t, c.SetNode(core.Node{Name: "n", Capacity: nodeset.Capacity{Cores: 11}}))
+		for i := range 11 {
+			require.NoError(t, c.Submit(core.JobSpec{ID: fmt.Sprint("low", i), Priority: 100, TimeLimit: 10 * time.Hour,
+				Request: bids.Request{Cores: 1}, Price: 100, Class: 1, Exempt: time.Minute}))
+		}
+		starts := decide(t, c).Starts
+		require.Len(t, starts, 11)
+		require.NoError(t, c.Submit(core.JobSpec{ID: "high", Priority: 1000, TimeLimit: time.Hour,
+			Request: bids.Request{Cores: 11}, Preempts: 2}))
+		require.Empty(t, decide(t, c).Preempted)
+		now = now.Add(time.Minute)
+		require.Len(t, decide(t, c).Preempted, map[bool]int{false: 0, true: 11}[strict])
+	}
+}
+
+// A node whose GPUs are shared takes nobody's right, there or elsewhere.
+func TestSharedGPUsAndPreemption(t *testing.T) {
+	c, _ := newCluster(t, 1)
+	require.NoError(t, c.SetNode(core.Node{Name: "mig", Capacity: nodeset.Capacity{Cores: 2, GPUs: 1}, GPUShares: 7}))
+	low := scavenger("low", 5)
+	require.NoError(t, c.Submit(low))
+	share := scavenger("share", 5)
+	share.Request, share.GPUShare = bids.Request{MinNodes: 1, MaxNodes: 1, TasksPerNode: 1}, 5
+	require.NoError(t, c.Submit(share))
+	require.Len(t, decide(t, c).Starts, 2)
+	require.NoError(t, c.Submit(urgent("a", 1)))
+	b := urgent("b", 1)
+	b.Request, b.GPUShare, b.Priority = share.Request, 3, 900
+	require.NoError(t, c.Submit(b))
+	require.Len(t, decide(t, c).Preempted, 2)
+	require.NoError(t, c.Ended("low"))
+	require.NoError(t, c.Ended("share"))
+	require.Len(t, decide(t, c).Starts, 2)
 }

@@ -33,6 +33,3 @@ func (p *packing) Allocation(i int) []nodeset.Segment {
 }
 
 func (p *packing) Window() *market.Window { return p.window }
-
-// Determiner is what chooses the winners.
-func (a *Auction) Determiner() market.Determiner { return a.winners.by }

@@ -63,7 +63,7 @@
 //		if err := policy.Decide(ctx, snapshot, core.Limits{}, &plan); err != nil {
 //			return err
 //		}
-//		// with a Running.Price: stop those of plan.Preempted first, and decide again
+//		// with a Running.Price: stop those of plan.Preempted first, and decide again with plan.Claims
 //		starts, err := plan.Apply(table)
 //		if err != nil {
 //			return err
@@ -89,8 +89,8 @@
 //	snapshot -> nodesets -> bids -> model -> winners -> decisions
 //
 // To read how, go from Auction.Decide (auction.go) down its stages, each a struct with its own
-// file: clock, window, preemption, reservations (with claims, in timeline.go), bidding, model,
-// winners (with determiner), awards (with leftovers). A stage looks at earlier ones only.
+// file: clock, window, reservations (with claims, in timeline.go), bidding, model, winners (with
+// determiner), awards (with leftovers), preemption. A stage looks at earlier ones only.
 //
 // # Promises
 //

@@ -19,9 +19,8 @@ type duplicates struct {
 	room  room  // free
 	spare int64 // jobs to keep beyond those that could start, for reservations
 
-	// of jobs that may preempt others
-	classes uint64 // of those that run
-	freed   room   // free without these
+	classes uint64 // of running jobs that may be stopped
+	whole   room   // the machine: those who may have these stopped have this room
 	others  map[otherKey]int32
 }
 
@@ -67,12 +66,6 @@ func (e *duplicates) reset(t *nodeset.Table, reservations int) {
 	clear(e.lists)
 	e.room = roomOf(t)
 	e.spare = int64(reservations)
-	e.classes = 0
-}
-
-// preempts has jobs that may preempt one of the classes find room on t, what is free without these.
-func (e *duplicates) preempts(classes uint64, t *nodeset.Table) {
-	e.classes, e.freed = classes, roomOf(t)
 }
 
 // other is the number of what jobs differ by besides their requests.
@@ -92,7 +85,7 @@ func (e *duplicates) enough(n *normal, job *Job, q *quotas) (verdict, bool) {
 	k, most, why := e.keyOf(n, job), e.mostOf(n, job), lostToEquals
 	before := e.count[k]
 	e.count[k] = before + 1
-	if len(n.specs) == 1 {
+	if len(n.specs) == 1 && job.Preempts&e.classes == 0 {
 		if within, quota := q.most(&n.specs[0]); within < most {
 			most, why = within, q.verdict(quota)
 		}
@@ -133,7 +126,7 @@ func (e *duplicates) oneMore(list int32, spec place.Spec) (number int32) {
 func (e *duplicates) mostOf(n *normal, job *Job) int64 {
 	free := e.room
 	if job.Preempts&e.classes != 0 {
-		free = e.freed
+		free = e.whole
 	}
 	cores, gpus := int64(math.MaxInt64), int64(math.MaxInt64)
 	for k := range n.specs {

@@ -3,7 +3,6 @@
 package core
 
 import (
-	"math"
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/place"
@@ -11,7 +10,9 @@ import (
 
 // preempted reports whether the plan preempts a running job.
 func (e *Explainer) preempted(running int) bool {
-	return slices.ContainsFunc(e.plan.Preempted, func(x Preemption) bool { return x.Running == running })
+	return slices.ContainsFunc(e.plan.Preempted, func(x Preemption) bool {
+		return slices.Contains(slices.Collect(e.s.together(x.Running)), running)
+	})
 }
 
 // stops finds whom a job that starts preempts.
@@ -35,23 +36,16 @@ func (e *Explainer) markPreemptable(rivals []Rival, job *Job) {
 		run := &e.s.Running[r.Job]
 		r.Preempted = e.preempted(r.Job)
 		if r.Preemptable = run.Price > 0 && job.Preempts>>run.Class&1 == 1; r.Preemptable {
-			r.Worth = e.priceOf(run)
+			r.Worth = e.priceOf(r.Job)
 		}
 	}
 }
 
 // priceOf is what is lost if a running job is stopped, in the objective's unit.
-func (e *Explainer) priceOf(r *Running) float64 {
-	price := float64(r.Price)
+func (e *Explainer) priceOf(running int) float64 {
+	r := &e.s.Running[running]
 	if e.auction == nil {
-		return price
+		return float64(r.Price)
 	}
-	size, m := place.SizeOf(r.Segs), &e.auction.window.machine
-	switch e.auction.opts.Objective {
-	case BySize:
-		price *= float64(size.Cores)
-	case ByRate:
-		price *= math.Ldexp(float64(rateOf(m.shareOf(uint64(size.Cores), uint64(size.GPUs)), r.End-e.s.Now)), -rateBits)
-	}
-	return price
+	return e.auction.opts.lossOf(e.auction.window.machine, e.s, running, place.SizeOf(r.Segs))
 }

@@ -12,7 +12,7 @@ import (
 
 // It is said of each running job whether the job that is explained may preempt it.
 func TestExplainPreemption(t *testing.T) {
-	s := running(t, 3, Running{Segs: partOf(0, 8), Price: 500, Class: 1}, Running{Segs: partOf(1, 8), Price: 10, Class: 2},
+	s := running(t, 3, Running{Segs: partOf(0, 8), Price: 500, Class: 1}, Running{Segs: partOf(1, 8), Price: 510, Class: 2},
 		Running{Segs: partOf(2, 8), Price: 2000, Class: 1, End: 500})
 	s.Pending = []*Job{waiting("a", 1000, 8, 1<<1|1<<2), waiting("b", 900, 8, 1<<2), waiting("c", 400, 8, 1<<1)}
 	o := Preset("none")

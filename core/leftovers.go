@@ -13,11 +13,10 @@ import (
 
 // leftovers gives out what the winners leave, job after job.
 type leftovers struct {
-	in     *stages // of this cycle
-	clock  *clock
-	rest   place.Residual // what is left
-	placer place.Placer
-	raised []nodeset.Segment // scratch
+	in    *stages // of this cycle
+	clock *clock
+	rest  place.Residual // what is left
+	seeker
 	failed map[equalKey]bool // requests that found nothing, nor will
 	beaten map[equalKey]bool // of those without a seat: whether they had found something but for others
 	sees   place.Limited
@@ -30,9 +29,16 @@ type leftovers struct {
 // a few jobs that find no place would keep those behind them from starting for ever.
 const maxGrace = 64
 
+// seeker finds places on what is left.
+type seeker struct {
+	placer place.Placer
+	raised []nodeset.Segment // scratch
+}
+
 // reset begins with all that the winners and those behind them may take.
-func (f *leftovers) reset(in *stages, space *market.Space, c *clock) {
+func (f *leftovers) reset(in *stages, c *clock) {
 	f.in, f.clock = in, c
+	space := &in.reservations.space
 	f.rest.Reset(space.Now, space.Left)
 	f.rest.Limit(&space.Quotas)
 	f.grace, f.over, f.added = maxGrace, in.window.opts.off.Leftovers, 0
@@ -81,36 +87,42 @@ func (f *leftovers) fill(job *Job, from, to int, d *Decision, p *Plan) error {
 
 // place appends to p.segs a place for a way to meet a job, if there is one.
 func (f *leftovers) place(v *market.Variant, limit int64, p *Plan) (ok bool) {
-	from := len(p.segs)
+	f.placer.By(f.in.bidding.prices, limit)
+	p.segs, ok = f.find(&f.rest, p.segs, v)
+	return ok
+}
+
+// find appends to dst a place for a way to meet a job on rest, if there is one.
+func (k *seeker) find(rest *place.Residual, dst []nodeset.Segment, v *market.Variant) (segs []nodeset.Segment, ok bool) {
+	from := len(dst)
 	if v.Spec.Parts != nil {
 		for _, most := range [...]bool{true, false} {
 			o := place.PartsOptions{Layout: place.Level, MostGPUs: most}
-			p.segs, ok = f.placer.PlaceParts(p.segs, f.rest.View(v.Crosses), &v.Spec, o, f.rest.Quotas(), v.Crosses)
+			dst, ok = k.placer.PlaceParts(dst, rest.View(v.Crosses), &v.Spec, o, rest.Quotas(), v.Crosses)
 			if ok {
-				return true
+				return dst, true
 			}
 		}
-		return false
+		return dst, false
 	}
-	view, gpus := f.rest.For(&v.Spec, v.Crosses), v.Spec.GPUs.PerNode
-	f.placer.By(f.in.bidding.prices, limit)
+	view, gpus := rest.For(&v.Spec, v.Crosses), v.Spec.GPUs.PerNode
 	for g := min(gpus.Max, view.MaxGPUs()); g >= gpus.Min; g-- {
 		spec := v.Spec
-		if !f.rest.Quotas().Narrow(&spec, v.Crosses, g) {
+		if !rest.Quotas().Narrow(&spec, v.Crosses, g) {
 			continue
 		}
-		if p.segs, ok = f.placer.Place(p.segs, view, &spec, g); !ok {
+		if dst, ok = k.placer.Place(dst, view, &spec, g); !ok {
 			continue
 		}
 		if v.Spec.MixedGPUs {
-			f.raised = place.RaiseGPUs(f.raised[:0], p.segs[from:], view.FreeGPUs(), gpus.Max)
-			if f.rest.Quotas().Room(&v.Spec, f.raised, v.Crosses) {
-				p.segs = append(p.segs[:from], f.raised...)
+			k.raised = place.RaiseGPUs(k.raised[:0], dst[from:], view.FreeGPUs(), gpus.Max)
+			if rest.Quotas().Room(&v.Spec, k.raised, v.Crosses) {
+				dst = append(dst[:from], k.raised...)
 			}
 		}
-		return true
+		return dst, true
 	}
-	return false
+	return dst, false
 }
 
 // give starts a job on p.segs from the given one on.
@@ -125,7 +137,7 @@ func (f *leftovers) give(job *Job, v *market.Variant, from int, d *Decision, p *
 // start has a job start on segs, of what the winners left.
 func (f *leftovers) start(job *Job, v *market.Variant, segs []nodeset.Segment, d *Decision, p *Plan) error {
 	d.Segs = segs
-	if !f.in.preemption.on {
+	if !f.in.preemption.moved {
 		if err := f.in.reservations.starts(&v.Spec, segs, job.TimeLimit); err != nil {
 			return fmt.Errorf("job %s: %w", job.ID, err)
 		}
@@ -217,7 +229,7 @@ func (f *leftovers) fillRead(s *Snapshot, job *Job, d *Decision, p *Plan) error 
 // alone.
 func (f *leftovers) fillKept(s *Snapshot, p *Plan) error {
 	w, r := &f.in.window, &f.in.reservations
-	for j := 0; j < len(w.jobs) && !f.in.preemption.on; j++ {
+	for j := 0; j < len(w.jobs) && !f.in.preemption.moved; j++ {
 		d := &p.Decisions[w.index[j]]
 		if !r.guarded[j].reserved || d.Start || f.noTime() {
 			continue

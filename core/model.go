@@ -33,15 +33,6 @@ func (m *model) make(space *market.Space, variants []market.Variant, w *window, 
 	return nil
 }
 
-// makeWith is make with running jobs among the bidders.
-func (m *model) makeWith(x *preemption, w *window, book *market.Book, required []bool) error {
-	m.build.Views = x.modelViews(m.build.Views[:0])
-	err := m.make(&x.spaces[0], x.variants, w, book, required)
-	clear(m.build.Views) // the next cycle has its own
-	m.build.Views = m.build.Views[:0]
-	return err
-}
-
 // boundAll is an upper bound on the worth of any allocations of the window's jobs, in the
 // objective's unit.
 func (m *model) boundAll(w *window, gen *market.Generator) float64 {

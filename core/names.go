@@ -6,7 +6,7 @@ import "fmt"
 
 var whyNames = [...]string{
 	"other", NoFit: "no_fit", Lost: "lost", Reserved: "reserved", Never: "never",
-	Unmodelled: "unmodelled", TimedOut: "timed_out", OverQuota: "over_quota",
+	Unmodelled: "unmodelled", TimedOut: "timed_out", OverQuota: "over_quota", Preempting: "preempting",
 }
 
 // String is the name in windows' explanations; "other" for 0.

@@ -152,7 +152,6 @@ func TestPartsHoldTogether(t *testing.T) {
 		}
 		copyOf := new(nodeset.Table)
 		copyOf.CopyFrom(s.Nodes)
-		require.NoError(t, p.ReleasePreempted(s, copyOf))
 		_, err := p.Apply(copyOf)
 		require.NoError(t, err)
 	})

@@ -4,8 +4,8 @@ package core
 
 import (
 	"cmp"
-	"fmt"
-	"math/bits"
+	"iter"
+	"math"
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/market"
@@ -13,241 +13,1003 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// preemption is the stage that has running jobs bid for what they hold, at their prices, where jobs
-// of the window may have them stopped. Without such jobs it is off, and costs nothing.
-//
-// Each running job is a bidder with one bid. What it holds is not free to jobs that may not preempt
-// it: the latter see a view without it. On each node, and at the beginning of each reservation,
-// jobs of which none preempts classes beyond a set U, and the running jobs of U, have together what
-// is free and what all running jobs of U hold. These rows, for all unions U of what jobs of the
-// window preempt, are necessary and sufficient for room to be dealt out such that nobody has that
-// of a job which he may not preempt (Gale 1957, on bipartite supply and demand).
+// preemption is the stage that has running jobs stopped for jobs of the window which found no place
+// otherwise. It comes last, when all others know what they get: a job takes what starts behind it in
+// the queue would get, and only what is missing then is taken from running jobs, the cheapest that
+// will do. What a stop frees is the job's; what is over of it is kept off all who may not have had
+// the same done.
 type preemption struct {
 	opts    *AuctionOptions
-	on      bool
-	s       *Snapshot
-	window  *window
-	in      *reservations
-	freed   nodeset.Table // free without any of the jobs that may be preempted
-	victims []victim      // by ascending worth
-	// of classes, of a view each: the widest, others; the empty one is the last
-	sets  []uint64
-	needs []uint64 // by variant of the window: whom its job may preempt
-	own   []uint64 // of these the different ones, without the empty one
+	s       *Snapshot // the caller's
+	classes uint64    // of the jobs that may be stopped now, by some job of the queue
+	victims []victim
+	next    []int32          // by running job: the next part of the same, or -1
+	byID    map[string]int32 // scratch
 
-	spaces   []market.Space // by view
-	memory   [][]nodeset.Table
-	variants []market.Variant // the window's, without what they have elsewhere, and the victims'
-	binds    [][]bool
+	rest    *place.Residual // what is left to those who may have nobody stopped
+	seeker  seeker
+	ways    []market.Variant // of the job that is looked at
+	numbers []int32          // by way: which of its requests that is
+	spot                     // the place that was found last
+	known   spot
+	least   spot // with the cheapest victims
+	tries   int  // searches for a place, in the cycle
+	failed  map[failure]bool
+	rivals  []rival // who has what the job could have: victims, the cheapest first, then starts, the last first
+	starts  int     // where these begin
+	won     []int32 // by job of the window: which of the winners it is, or -1; or tookBack
+	wins    []place.Held
+	own     place.Held // the place that is kept for the job
+	order   []int32
+	found   []int32
+	best    []int32
+	sets    []victims
 
-	now     remains // what is left of the views
-	without remains // the same if all victims were gone
-	held    int64   // what all victims are worth
-
-	drafts    [preemptDrafts]preemptDraft
-	asking    []market.Variant
-	gens      []market.Generator // by own set
-	books     []market.Book      // of these
-	book      market.Book
-	shift     []int32          // by variant: how many places its bids have moved
-	bound     market.Generator // knows a bound on all allocations
-	boundBook market.Book
-
-	musts   []bool          // by job of the window, and victim
-	stays   []bool          // by victim: it is not preempted
-	left    remains         // by the winners, and the victims that stay
-	least   []nodeset.Table // what all views have left
-	space   market.Space    // see settle
-	value   int64           // of the winners and the victims that stay, in the model's units
-	placer  place.Placer
-	limited place.Limited
+	spares []spare // what stops have freed, and nobody has taken
+	waits  []Preemption
+	moved  bool    // somebody has to go, or gave up his place: others may have room now
+	worth  float64 // of starts in place of others
+	loss   float64 // of what these had, in the objective's unit
+	memory struct {
+		uses nodeset.Uses
+		segs []nodeset.Segment
+	}
+	freed freed
 }
 
-// victim is a running job that may be preempted. Its worth is in the units of the window's
-// priorities.
+// victim is a running job that may be stopped, with all of its parts. loss is in the objective's unit.
 type victim struct {
-	running int // in Snapshot.Running
-	class   uint64
-	worth   int64
-	size    place.Size
-	crosses int // reservations that begin before its end
-	segs    []nodeset.Segment
-	uses    nodeset.Uses
-	bid     int32
+	running int // its first part in Snapshot.Running
+	price   int64
+	loss    float64
+	density float64
+	held    []place.Held
+	gone    bool
+}
+
+// spot is a place, and the way in which a job is met by it.
+type spot struct {
+	way  int
+	segs []nodeset.Segment
+}
+
+func (s *spot) copyFrom(o *spot) { s.way, s.segs = o.way, append(s.segs[:0], o.segs...) }
+
+// victims is a set of a few, and their price.
+type victims struct {
+	price int64
+	set   int32
+}
+
+// rival is a victim, by its number, or one of the winners.
+type rival struct {
+	number int32
+	price  int64 // or a start's priority
+	held   []place.Held
+	out    bool // what it has is given to the job
+	asked  bool // scratch
+}
+
+// spare is what the stop of a victim has freed on one node, or of quotas. Kept from others now it is
+// nothing that they could start on.
+type spare struct {
+	place.Held
+	victim int32
+	out    bool
+}
+
+// failure is a request that found no place, of jobs that may have the same stopped.
+type failure struct {
+	waysKey
+	preempts uint64
 }
 
 const (
-	// maxViews bounds how many rows a node has. Jobs whose classes would make more preempt nobody.
-	maxViews = 8
-	// maxVictims bounds how many running jobs bid, those of the least worth.
-	maxVictims = 1 << 12
+	maxTries = 1 << 12 // bounds how often a cycle looks for places
+	maxExact = 8       // of so many victims the cheapest are found for sure
 )
 
-// begin is for a cycle on s: it finds out whether any job may preempt any other.
-func (x *preemption) begin(s *Snapshot, d *duplicates) error {
-	x.on, x.s = false, s
-	classes := uint64(0)
+// findStoppable finds out who may be stopped for any job of s.
+func (x *preemption) findStoppable(s *Snapshot) {
+	if x.byID == nil {
+		x.byID, x.failed = make(map[string]int32), make(map[failure]bool)
+	}
+	x.s, x.classes, x.tries, x.moved, x.worth, x.loss = s, 0, 0, false, 0, 0
+	x.victims, x.spares, x.waits = x.victims[:0], x.spares[:0], x.waits[:0]
+	x.memory.uses, x.memory.segs = x.memory.uses[:0], x.memory.segs[:0]
+	rights := uint64(0)
+	for _, job := range s.Pending {
+		rights |= job.Preempts
+	}
 	for i := range s.Running {
-		if r := &s.Running[i]; r.Price > 0 {
-			classes |= 1 << r.Class
+		if r := &s.Running[i]; r.Price > 0 && r.Exempt <= s.Now {
+			x.classes |= rights & (1 << r.Class)
 		}
 	}
-	// A GPU in shared use comes back when all who share it are gone, which the rows can't say.
-	_, shared := s.Nodes.Shares()
-	if classes == 0 || shared || x.opts.Determiner != nil ||
-		!slices.ContainsFunc(s.Pending, func(job *Job) bool { return job.Preempts&classes != 0 }) {
-		return nil
+	if x.classes != 0 {
+		x.findVictims()
 	}
-	x.freed.CopyFrom(s.Nodes)
+}
+
+// findVictims finds the running jobs that may be stopped.
+func (x *preemption) findVictims() {
+	clear(x.byID)
+	s := x.s
+	x.next = x.next[:0]
 	for i := range s.Running {
-		if r := &s.Running[i]; r.Price > 0 {
-			if err := x.freed.ReleaseWith(r.Segs, r.Uses); err != nil {
-				return fmt.Errorf("running job %s: %w", r.ID, err)
+		r := &s.Running[i]
+		if x.next = append(x.next, -1); r.Price > 0 && r.Exempt <= s.Now && x.classes>>r.Class&1 == 1 {
+			x.byID[r.ID] = int32(i)
+			x.victims = resize(x.victims, len(x.victims)+1)
+			v := &x.victims[len(x.victims)-1]
+			*v = victim{running: i, held: v.held[:0]}
+		}
+	}
+	for i := range s.Running {
+		if r := &s.Running[i]; r.ID != "" && r.Price == 0 {
+			if first, ok := x.byID[r.ID]; ok {
+				x.next[i], x.next[first] = x.next[first], int32(i)
 			}
 		}
 	}
-	d.preempts(classes, &x.freed)
-	x.on = true
+	clear(x.byID) // the ids are the caller's
+	machine := totalsOf(s.Nodes)
+	for i := range x.victims {
+		v := &x.victims[i]
+		var z place.Size
+		for k := range x.parts(v) {
+			part := place.SizeOf(s.Running[k].Segs)
+			z.Cores, z.GPUs = z.Cores+part.Cores, z.GPUs+part.GPUs
+		}
+		v.price, v.loss = s.Running[v.running].Price, x.opts.lossOf(machine, s, v.running, z)
+		v.density = float64(v.price) / float64(max(z.Cores+z.GPUs, 1))
+	}
+	slices.SortFunc(x.victims, func(a, b victim) int {
+		byClass := 0
+		if x.opts.StrictPreemption {
+			byClass = cmp.Compare(s.Running[a.running].Class, s.Running[b.running].Class)
+		}
+		return cmp.Or(byClass, cmp.Compare(a.price, b.price), cmp.Compare(a.running, b.running))
+	})
+}
+
+// parts are the entries of a victim in Snapshot.Running.
+func (x *preemption) parts(v *victim) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for k := int32(v.running); k >= 0 && yield(int(k)); k = x.next[k] {
+		}
+	}
+}
+
+// lossOf is what is lost if a running job of that size is stopped, in the objective's unit.
+func (o *AuctionOptions) lossOf(m totals, s *Snapshot, running int, z place.Size) float64 {
+	r := &s.Running[running]
+	loss := float64(r.Price)
+	switch o.Objective {
+	case BySize:
+		loss *= float64(z.Cores)
+	case ByRate:
+		loss *= math.Ldexp(float64(rateOf(m.shareOf(uint64(z.Cores), uint64(z.GPUs)), r.End-s.Now)), -rateBits)
+	}
+	return loss
+}
+
+// onUp is what of an allocation is on nodes that are up: others give nothing.
+func (x *preemption) onUp(segs []nodeset.Segment) []nodeset.Segment {
+	from, down := len(x.memory.segs), false
+	for _, s := range segs {
+		for n := s.First; n <= s.Last; n++ {
+			if !x.s.Nodes.Up(int(n)) {
+				down = true
+				continue
+			}
+			one := s
+			one.First, one.Last = n, n
+			x.memory.segs = append(x.memory.segs, one)
+		}
+	}
+	if !down {
+		x.memory.segs = x.memory.segs[:from]
+		return segs
+	}
+	return x.memory.segs[from:len(x.memory.segs):len(x.memory.segs)]
+}
+
+// mayStop reports whether there is anybody whom the job may have stopped.
+func (x *preemption) mayStop(job *Job) bool { return job.Preempts&x.classes != 0 }
+
+// open begins with what is left by the winners, or of all to claims. before says how many reservations
+// begin before a second.
+func (x *preemption) open(rest *place.Residual, before func(int64) int) {
+	x.rest = rest
+	clear(x.failed)
+	until := func(running int) int { return 1 + before(max(x.s.Running[running].End, x.s.Now+1)) }
+	for i := range x.victims {
+		v := &x.victims[i]
+		v.held = v.held[:0]
+		for k := range x.parts(v) {
+			r := &x.s.Running[k]
+			v.held = append(v.held, place.Held{Segs: x.onUp(r.Segs), Uses: r.Uses, Counts: x.countsOf(r), To: until(k)})
+		}
+	}
+	for _, s := range x.spares {
+		for k := range s.Counts {
+			s.Counts[k].PerJob /= rest.Quotas().Unit[s.Counts[k].Row]
+		}
+	}
+}
+
+// countsOf is what a running job gives back to quotas, in their units.
+func (x *preemption) countsOf(r *Running) nodeset.Uses {
+	from, size := len(x.memory.uses), place.SizeOf(r.Segs)
+	for i := range r.Charges {
+		c := &r.Charges[i]
+		x.memory.uses = append(x.memory.uses, nodeset.Use{Row: c.Row, PerJob: place.Count(c, size) / x.rest.Quotas().Unit[c.Row]})
+	}
+	return x.memory.uses[from:len(x.memory.uses):len(x.memory.uses)]
+}
+
+// heldBy is what a start holds.
+func (x *preemption) heldBy(v *market.Variant, segs []nodeset.Segment) place.Held {
+	from, charges := len(x.memory.uses), v.Spec.Counted()
+	for i := range charges {
+		x.memory.uses = append(x.memory.uses, nodeset.Use{Row: charges[i].Row, PerJob: x.rest.Quotas().CostFor(&v.Spec, i, segs)})
+	}
+	counts := x.memory.uses[from:len(x.memory.uses):len(x.memory.uses)]
+	return place.Held{Segs: segs, Uses: v.Spec.More(), Parts: v.Spec.Parts, Counts: counts, To: 1 + v.Crosses}
+}
+
+func (x *preemption) give(r *rival) {
+	for i := range r.held {
+		x.rest.Give(&r.held[i])
+	}
+	r.out = true
+}
+
+// takeBack has r keep what it has. It reports false if the job needs any of it.
+func (x *preemption) takeBack(r *rival) bool {
+	for i := range r.held {
+		if !x.rest.Retake(&r.held[i]) {
+			for i--; i >= 0; i-- {
+				x.rest.Give(&r.held[i])
+			}
+			return false
+		}
+	}
+	r.out = false
+	return true
+}
+
+// fits finds a place for the job on what is left and given.
+func (x *preemption) fits() (ok bool) {
+	x.tries++
+	for x.way = range x.ways {
+		if v := &x.ways[x.way]; v.Spec.Valid() {
+			if x.segs, ok = x.seeker.find(x.rest, x.segs[:0], v); ok {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// find finds a place for a job of that priority, and leaves out who has to go for it.
+func (x *preemption) find(priority int64) bool {
+	if x.fits() {
+		return true
+	}
+	strict := x.opts.StrictPreemption
+	alone := x.choose() && (strict || x.priceOut(0, x.starts) < priority)
+	if x.starts == len(x.rivals) {
+		if !alone {
+			x.only(nil)
+		}
+		return alone
+	}
+	x.only(nil)
+	for i := x.starts; i < len(x.rivals); i++ {
+		x.give(&x.rivals[i])
+	}
+	if x.fits() || x.choose() {
+		x.letOff(x.starts, len(x.rivals))
+		price := x.priceOut(0, x.starts)
+		if alone || price > 0 && (strict || price+x.priceOut(x.starts, len(x.rivals)) < priority) {
+			return true
+		}
+		x.only(nil)
+	}
+	for i := x.starts; i < len(x.rivals); i++ {
+		if r := &x.rivals[i]; r.out {
+			mustHold(x.takeBack(r))
+		}
+	}
+	return alone && x.choose()
+}
+
+// priceOut is the price of those of rivals first to last that are out.
+func (x *preemption) priceOut(first, last int) (sum int64) {
+	for i := first; i < last; i++ {
+		if x.rivals[i].out {
+			sum += x.rivals[i].price
+		}
+	}
+	return sum
+}
+
+// choose has the cheapest victims be out that will do, given what else is. It reports false, and none
+// is, if not even all would do.
+func (x *preemption) choose() bool {
+	x.order = x.order[:0]
+	for i := range x.starts {
+		x.order = append(x.order, int32(i))
+	}
+	if x.only(x.order); len(x.order) == 0 || x.tries > maxTries || !x.fits() {
+		x.only(nil)
+		return false
+	}
+	x.greedy()
+	x.isBest()
+	if !x.opts.StrictPreemption {
+		// those that hold much for what they are worth may be cheaper
+		slices.SortStableFunc(x.order, func(a, b int32) int {
+			return cmp.Compare(x.victims[x.rivals[a].number].density, x.victims[x.rivals[b].number].density)
+		})
+		if x.greedy(); x.priceOf(x.found) < x.priceOf(x.best) {
+			x.isBest()
+		}
+		x.exact()
+	}
+	x.only(x.best)
+	x.spot.copyFrom(&x.least)
+	return true
+}
+
+// isBest says that the victims and the place that were found last are the best.
+func (x *preemption) isBest() {
+	x.best = append(x.best[:0], x.found...)
+	x.least.copyFrom(&x.spot)
+}
+
+func (x *preemption) priceOf(list []int32) (sum int64) {
+	for _, i := range list {
+		sum += x.rivals[i].price
+	}
+	return sum
+}
+
+// only has those victims be out that are in the list.
+func (x *preemption) only(list []int32) {
+	for _, i := range list {
+		x.rivals[i].asked = true
+	}
+	for i := range x.rivals[:x.starts] {
+		r := &x.rivals[i]
+		if r.out && !r.asked {
+			mustHold(x.takeBack(r))
+		} else if r.asked && !r.out {
+			x.give(r)
+		}
+		r.asked = false
+	}
+}
+
+func (x *preemption) onlyFits(list []int32) bool {
+	x.only(list)
+	return x.fits()
+}
+
+func mustHold(ok bool) {
+	if !ok {
+		panic("core: what a job gets is not what others gave")
+	}
+}
+
+// greedy sets x.found to victims that will do, of which none can be left out: of the first of x.order
+// as many as are needed, which is found by halves, without the dearest that are not.
+func (x *preemption) greedy() {
+	low, high := 0, len(x.order) // low are too few
+	for n := 1; n < high; n *= 2 {
+		if x.onlyFits(x.order[:n]) {
+			high = n
+		} else {
+			low = n
+		}
+	}
+	for high-low > 1 {
+		if mid := (low + high) / 2; x.onlyFits(x.order[:mid]) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	if !x.onlyFits(x.order[:high]) { // parts may find a place among fewer that they do not among more
+		mustHold(x.onlyFits(x.order))
+	}
+	x.letOff(0, x.starts)
+	x.found = x.found[:0]
+	for i := range x.rivals[:x.starts] {
+		if x.rivals[i].out {
+			x.found = append(x.found, int32(i))
+		}
+	}
+}
+
+// letOff takes back what the job does not need of rivals first to last, the last ones first. It has a
+// place, before and after.
+func (x *preemption) letOff(first, last int) {
+	v := &x.ways[x.way]
+	must(x.rest.Take(&v.Spec, x.segs, v.Crosses))
+	h := x.heldBy(v, x.segs)
+	for i := last - 1; i >= first; i-- { // who is not in the way of this place
+		if r := &x.rivals[i]; r.out {
+			x.takeBack(r)
+		}
+	}
+	x.rest.Give(&h)
+	x.known.copyFrom(&x.spot)
+	for i := last - 1; i >= first; i-- { // who is not in the way of another
+		r := &x.rivals[i]
+		if !r.out || !x.takeBack(r) {
+			continue
+		}
+		if x.fits() {
+			x.known.copyFrom(&x.spot)
+		} else {
+			x.give(r)
+		}
+	}
+	x.spot.copyFrom(&x.known)
+}
+
+// exact sets x.best to the cheapest victims of all, where few are cheaper than it.
+func (x *preemption) exact() {
+	most := x.priceOf(x.best)
+	x.order = x.order[:0]
+	for i := range x.rivals[:x.starts] {
+		if x.rivals[i].price < most {
+			x.order = append(x.order, int32(i))
+		}
+	}
+	if len(x.order) > maxExact || x.tries+1<<len(x.order) > maxTries {
+		return
+	}
+	x.sets = x.sets[:0]
+	for set := int32(1); set < 1<<len(x.order); set++ {
+		if price := x.priceOf(x.setOf(set)); price < most {
+			x.sets = append(x.sets, victims{price, set})
+		}
+	}
+	slices.SortFunc(x.sets, func(a, b victims) int { return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.set, b.set)) })
+	for _, s := range x.sets {
+		if x.onlyFits(x.setOf(s.set)) {
+			x.isBest()
+			return
+		}
+	}
+}
+
+// setOf are those of x.order whose bits are in the set, in x.found.
+func (x *preemption) setOf(set int32) []int32 {
+	x.found = x.found[:0]
+	for k, i := range x.order {
+		if set>>k&1 == 1 {
+			x.found = append(x.found, i)
+		}
+	}
+	return x.found
+}
+
+// tookBack is in the place of a winner whose start somebody else got: see preemption.won.
+const tookBack = -2
+
+// serve starts job j of the window, which has found no place, in place of running jobs or of what
+// starts behind it, if it may.
+func (x *preemption) serve(s *Snapshot, j int, left *leftovers, in *stages, p *Plan) error {
+	w, job, d := &in.window, in.window.jobs[j], &p.Decisions[in.window.index[j]]
+	if !x.mayStop(job) || x.tries > maxTries || left.noTime() {
+		return nil
+	}
+	w.normal.read(job)
+	first := w.addRead(s, job)
+	x.ways, x.numbers = append(x.ways[:0], w.variants[first:]...), x.numbers[:0]
+	for k := range x.ways {
+		x.ways[k].Crosses = in.reservations.crosses(s, job)
+		x.numbers = append(x.numbers, w.ways[first+k].alternative)
+	}
+	w.remove(first)
+	x.seeker.placer.By(nil, job.TimeLimit)
+	key := failure{w.duplicates.keyOf(&w.normal, job), job.Preempts & x.classes}
+	kept := x.setOwn(j, &in.reservations)
+	if !kept && x.failed[key] {
+		return nil
+	}
+	x.setRivals(j, in, job)
+	if kept {
+		x.rest.Give(&x.own)
+	}
+	x.offerSpares(job)
+	if !x.find(job.Priority) {
+		x.keepSpares()
+		if kept {
+			mustHold(x.rest.Retake(&x.own))
+		}
+		x.failed[key] = true
+		return nil
+	}
+	from, v, before := len(p.segs), x.ways[x.way], left.added
+	p.segs = append(p.segs, x.segs...)
+	*d = Decision{Job: d.Job, Alternative: int(x.numbers[x.way])}
+	x.moved = true
+	if err := left.give(job, &v, from, d, p); err != nil {
+		return err
+	}
+	x.worth += left.added - before
+	for i := range x.rivals {
+		r := &x.rivals[i]
+		switch {
+		case !r.out:
+		case i < x.starts:
+			x.loss += x.victims[r.number].loss
+			x.stop(r.number, x.caller(d.Job))
+		default:
+			b := in.winners.result.Chosen[r.number]
+			x.loss += in.model.Objective(in.model.Value[b])
+			x.won[in.window.jobOf(&in.bidding.book.Bids[b])] = tookBack
+		}
+	}
+	clear(x.failed)
+	clear(left.failed)
+	x.settle(x.caller(d.Job), d, &v)
 	return nil
 }
 
-// open has running jobs take part in the window.
-func (x *preemption) open(w *window) {
-	if !x.on {
-		return
-	}
-	x.window = w
-	x.findSets(w)
-	if len(x.own) > 0 {
-		x.findVictims(w)
-	}
-	x.on = len(x.own) > 0 && len(x.victims) > 0
-}
-
-// findSets finds whom jobs of the window may preempt.
-func (x *preemption) findSets(w *window) {
-	classes := uint64(0)
-	for i := range x.s.Running {
-		if r := &x.s.Running[i]; r.Price > 0 {
-			classes |= 1 << r.Class
-		}
-	}
-	x.sets, x.own, x.needs = append(x.sets[:0], 0), x.own[:0], x.needs[:0]
-	for k := range w.ways {
-		need := w.jobs[w.ways[k].job].Preempts & classes
-		if !x.addSet(need) {
-			need = 0
-		}
-		x.needs = append(x.needs, need)
-	}
-	slices.SortFunc(x.sets, func(a, b uint64) int {
-		return cmp.Or(cmp.Compare(bits.OnesCount64(b), bits.OnesCount64(a)), cmp.Compare(a, b))
-	})
-}
-
-// addSet adds a set, and its unions with those that are there, unless there would be too many.
-func (x *preemption) addSet(set uint64) bool {
-	if slices.Contains(x.own, set) || set == 0 {
-		return true
-	}
-	n := len(x.sets)
-	for _, other := range x.sets[:n] {
-		if u := other | set; !slices.Contains(x.sets, u) {
-			x.sets = append(x.sets, u)
-		}
-	}
-	if len(x.sets) > maxViews {
-		x.sets = x.sets[:n]
+// setOwn sets x.own to the place that is kept for job j, if one is: it is the job's to give up.
+func (x *preemption) setOwn(j int, r *reservations) bool {
+	i := slices.IndexFunc(r.claims.reserved, func(o claim) bool { return o.Job == j })
+	if i < 0 {
 		return false
 	}
-	x.own = append(x.own, set)
+	o, from := &r.claims.reserved[i], len(x.memory.uses)
+	for k := range o.charges {
+		c := &o.charges[k]
+		x.memory.uses = append(x.memory.uses, nodeset.Use{Row: c.Row, PerJob: x.rest.Quotas().CostOf(c, o.size)})
+	}
+	x.own = place.Held{Segs: o.Segs, Uses: o.Uses, Parts: o.parts, Counts: x.memory.uses[from:len(x.memory.uses):len(x.memory.uses)],
+		From: 1 + r.before(o.Start), To: 1 + r.before(o.End)}
 	return true
 }
 
-// findVictims finds the running jobs that the window's may preempt.
-func (x *preemption) findVictims(w *window) {
-	x.victims = x.victims[:0]
-	for i := range x.s.Running {
-		r := &x.s.Running[i]
-		if r.Price == 0 || x.sets[0]>>r.Class&1 == 0 || len(r.Segs) == 0 || !allUp(x.s.Nodes, r.Segs) {
-			continue
-		}
-		x.victims = append(x.victims, victim{running: i, class: 1 << r.Class, size: place.SizeOf(r.Segs), segs: r.Segs, uses: r.Uses})
+// ask sets the ways in which a job can be met, before anything is kept for anybody.
+func (x *preemption) ask(w *window, job *Job) {
+	w.normal.read(job)
+	x.ways = x.ways[:0]
+	for _, spec := range w.normal.specs {
+		spec.Contiguous = spec.Valid() && (spec.Contiguous || w.opts.ContiguousOnly)
+		x.ways = append(x.ways, market.Variant{Spec: spec})
 	}
-	x.weigh(w)
+	x.seeker.placer.By(nil, job.TimeLimit)
 }
 
-func allUp(t *nodeset.Table, segs []nodeset.Segment) bool {
-	for _, s := range segs {
-		for n := s.First; n <= s.Last; n++ {
-			if !t.Up(int(n)) {
-				return false
+// setRivals finds who has what job j could have.
+func (x *preemption) setRivals(j int, in *stages, job *Job) {
+	x.rivals = x.rivals[:0]
+	for i := range x.victims {
+		if v := &x.victims[i]; !v.gone && job.Preempts>>x.s.Running[v.running].Class&1 == 1 {
+			x.rivals = append(x.rivals, rival{number: int32(i), price: v.price, held: v.held})
+		}
+	}
+	x.starts = len(x.rivals)
+	x.wins = resize(x.wins, len(in.winners.result.Chosen))
+	for k := len(x.won) - 1; k > j; k-- {
+		if i := x.won[k]; i >= 0 {
+			bid := &in.bidding.book.Bids[in.winners.result.Chosen[i]]
+			x.wins[i] = x.heldBy(&in.window.variants[bid.Job], in.winners.by.Allocation(int(i)))
+			x.rivals = append(x.rivals, rival{number: i, price: in.window.jobs[k].Priority, held: x.wins[i : i+1]})
+		}
+	}
+}
+
+// stop has a victim stopped for a job.
+func (x *preemption) stop(number int32, job int) {
+	v := &x.victims[number]
+	v.gone = true
+	x.wait(number, job)
+	for k := range v.held {
+		h := &v.held[k]
+		for _, s := range h.Segs {
+			for n := s.First; n <= s.Last; n++ {
+				x.addSpare(number, h, s, n)
+			}
+		}
+		if len(h.Counts) > 0 {
+			x.spares = append(x.spares, spare{place.Held{Counts: h.Counts, To: 1}, number, true})
+		}
+	}
+}
+
+// addSpare adds what a victim has freed on node n.
+func (x *preemption) addSpare(number int32, h *place.Held, s nodeset.Segment, n int32) {
+	s.First, s.Last, s.Part = n, n, 0
+	m := &x.memory
+	from, first := len(m.uses), len(m.segs)
+	m.segs = append(m.segs, s)
+	for _, u := range h.Uses {
+		m.uses = append(m.uses, nodeset.Use{Row: u.Row, PerNode: u.Of(s.Cores, s.GPUs)})
+	}
+	x.spares = append(x.spares, spare{place.Held{Segs: m.segs[first : first+1 : first+1],
+		Uses: m.uses[from:len(m.uses):len(m.uses)], To: 1}, number, true})
+}
+
+// wait notes that a job waits for the end of a victim.
+func (x *preemption) wait(number int32, job int) {
+	running := x.victims[number].running
+	at := slices.IndexFunc(x.waits, func(w Preemption) bool { return w.Running == running })
+	if at < 0 {
+		at = len(x.waits)
+		x.waits = resize(x.waits, at+1)
+		x.waits[at] = Preemption{running, x.waits[at].For[:0]}
+	}
+	if w := &x.waits[at]; !slices.Contains(w.For, job) {
+		w.For = append(w.For, job)
+	}
+}
+
+// offerSpares gives a job what is over of stops that it could have had done.
+func (x *preemption) offerSpares(job *Job) {
+	for i := range x.spares {
+		s := &x.spares[i]
+		if job.Preempts>>x.s.Running[x.victims[s.victim].running].Class&1 == 1 {
+			x.rest.Give(&s.Held)
+			s.out = true
+		}
+	}
+}
+
+// keepSpares takes back what nobody has taken of them, lest those have it who may have nobody stopped.
+// Of a GPU that is in shared use there can be less than that.
+func (x *preemption) keepSpares() {
+	kept := x.spares[:0]
+	for _, s := range x.spares {
+		if s.out && !x.rest.Retake(&s.Held) {
+			if len(s.Segs) > 0 {
+				s.Segs[0].GPUs, s.Uses = 0, nil
+			}
+			if !x.rest.Retake(&s.Held) {
+				continue
+			}
+		}
+		s.out = false
+		kept = append(kept, s)
+	}
+	x.spares = kept
+}
+
+// settle has a start take what it has of the spares first. It waits for whom that is from.
+func (x *preemption) settle(job int, d *Decision, v *market.Variant) {
+	for k := range d.Parts() {
+		segs, uses := d.Part(k)
+		for _, s := range segs {
+			for n := s.First; n <= s.Last; n++ {
+				x.takeSpares(job, s, n, uses)
 			}
 		}
 	}
+	for _, c := range x.heldBy(v, d.Segs).Counts {
+		for i := range x.spares {
+			if s := &x.spares[i]; s.out {
+				x.takeUses(job, s, s.Counts, c.Row, &c.PerJob, func(u *nodeset.Use) *int64 { return &u.PerJob })
+			}
+		}
+	}
+	x.keepSpares()
+}
+
+// takeSpares has a start that has s of node n, with these uses, take that of the spares there.
+func (x *preemption) takeSpares(job int, s nodeset.Segment, n int32, uses nodeset.Uses) {
+	cores, gpus := s.Cores, s.GPUs
+	shares, _ := x.s.Nodes.Shares()
+	begun, of := int64(0), int32(-1) // what is over of a GPU that it begins to share, and from whom that is
+	if s.Bin > 0 {
+		now := x.rest.View(0)
+		_, was := x.s.Nodes.BinFree(int(n), s.Bin)
+		if free, _ := now.BinFree(int(n), s.Bin); !was && free+now.ShareOf(uses) == now.TotalOf(shares)[n] {
+			gpus, begun = gpus+1, free
+		}
+	}
+	for i := range x.spares {
+		if f := &x.spares[i]; f.out && len(f.Segs) > 0 && f.Segs[0].First == n {
+			has := &f.Segs[0]
+			c, g := min(cores, has.Cores), min(gpus, has.GPUs)
+			cores, gpus, has.Cores, has.GPUs = cores-c, gpus-g, has.Cores-c, has.GPUs-g
+			if c > 0 || g > 0 {
+				x.wait(f.victim, job)
+			}
+			if g > 0 && begun > 0 {
+				of = f.victim
+			}
+		}
+	}
+	for _, u := range uses {
+		amount := u.Of(s.Cores, s.GPUs)
+		for i := range x.spares {
+			if f := &x.spares[i]; f.out && len(f.Segs) > 0 && f.Segs[0].First == n && (u.Row != shares || f.Segs[0].Bin == s.Bin) {
+				x.takeUses(job, f, f.Uses, u.Row, &amount, func(u *nodeset.Use) *int64 { return &u.PerNode })
+			}
+		}
+	}
+	if of >= 0 {
+		x.spares = append(x.spares, spare{place.Held{Segs: []nodeset.Segment{{First: n, Last: n, Bin: s.Bin}},
+			Uses: nodeset.Uses{{Row: shares, PerNode: begun}}, To: 1}, of, true})
+	}
+}
+
+// takeUses takes as much of a row as there is of what amount still needs.
+func (x *preemption) takeUses(job int, s *spare, uses nodeset.Uses, row int, amount *int64, of func(*nodeset.Use) *int64) {
+	for k := range uses {
+		if has := of(&uses[k]); uses[k].Row == row && min(*has, *amount) > 0 {
+			taken := min(*has, *amount)
+			*has, *amount = *has-taken, *amount-taken
+			x.wait(s.victim, job)
+		}
+	}
+}
+
+// freed are the places that earlier cycles had running jobs stopped for. Their jobs are served before
+// all others: to these it is as if they ran already.
+type freed struct {
+	snapshot Snapshot // what the other stages decide on
+	rest     place.Residual
+	nodes    nodeset.Table
+	quota    [1][]int64
+	starts   []Decision
+	lost     float64 // by stops for these
+	index    []int   // by job of that snapshot: its index in the caller's
+	open     []claimed
+}
+
+// claimed is a claim, and the index of its job.
+type claimed struct {
+	*Claim
+	job int
+}
+
+// claimSeconds is for how long a place is kept for a job for which running ones are stopped. When it is
+// over those are chosen anew.
+const claimSeconds = 600
+
+// begin is for a cycle on s. It serves claims, and returns the snapshot that is left to decide on: s if
+// there are none.
+func (x *preemption) begin(s *Snapshot, w *window, p *Plan) *Snapshot {
+	x.findStoppable(s)
+	f := &x.freed
+	f.open, f.starts, f.lost = f.open[:0], f.starts[:0], 0
+	for i := range s.Claims {
+		if s.Claims[i].Until > s.Now {
+			if job := slices.IndexFunc(s.Pending, func(j *Job) bool { return j.ID == s.Claims[i].For }); job >= 0 {
+				f.open = append(f.open, claimed{&s.Claims[i], job})
+			}
+		}
+	}
+	if len(f.open) == 0 {
+		return s
+	}
+	slices.SortStableFunc(f.open, func(a, b claimed) int { return a.job - b.job })
+	f.open = slices.CompactFunc(f.open, func(a, b claimed) bool { return a.job == b.job })
+	f.rest.Reset(s.Nodes, nil)
+	f.quota[0] = f.quota[0][:0]
+	var q place.Quotas
+	for i := range s.Quotas {
+		f.quota[0], q.Unit = append(f.quota[0], s.Quotas[i].Left), append(q.Unit, 1)
+	}
+	q.Left = f.quota[:]
+	f.rest.Limit(&q)
+	w.normal.reset(s)
+	x.open(&f.rest, func(int64) int { return 0 })
+	for _, serve := range [...]func(claimed, *window, *Plan) bool{x.claimFree, x.claimElsewhere, x.claimStopping} {
+		f.open = slices.DeleteFunc(f.open, func(o claimed) bool { return serve(o, w, p) })
+	}
+	return x.afterClaims()
+}
+
+// claimFree has a job start on the place that it claims, if that is free.
+func (x *preemption) claimFree(o claimed, w *window, p *Plan) bool {
+	job := x.s.Pending[o.job]
+	if !x.askPlace(o, w) {
+		return false
+	}
+	return x.claimStart(o.job, job, p)
+}
+
+// askPlace sets the way in which a job can be met on the place that it claims, and x.segs to that.
+func (x *preemption) askPlace(o claimed, w *window) bool {
+	job := x.s.Pending[o.job]
+	for x.way = 0; ; x.way++ {
+		r, ok := job.Way(x.way)
+		if !ok {
+			return false
+		}
+		if CheckAllocation(&r, o.Segs, x.s.Nodes.Len()) == nil && checkBelow(x.s.Topology, &r, o.Segs) == nil {
+			break
+		}
+	}
+	x.ask(w, job)
+	x.segs = append(x.segs[:0], o.Segs...)
+	if x.s.Nodes.ShareOf(x.ways[x.way].Spec.More()) > 0 {
+		x.segs[0].Bin = 0 // GPUs in shared use may have other numbers by now
+	}
+	return x.ways[x.way].Spec.Valid()
+}
+
+// claimStart has a job start on x.segs, if these are free.
+func (x *preemption) claimStart(i int, job *Job, p *Plan) bool {
+	v := &x.ways[x.way]
+	if x.rest.Take(&v.Spec, x.segs, 0) != nil {
+		return false
+	}
+	d := Decision{Job: i, Start: true, Alternative: x.way, Segs: p.keep(x.segs), Uses: v.Spec.More(), PartUses: p.keepUses(v.Spec.Parts)}
+	x.freed.starts = append(x.freed.starts, d)
 	return true
 }
 
-// weigh sets what the victims are worth, as window.weigh does, and brings them in order. One that
-// is worth as much as all that could start is never preempted: it takes no part.
-func (x *preemption) weigh(w *window) {
-	var most int64
-	for k := range w.variants {
-		if w.variants[k].Rank == 0 {
-			most += w.variants[k].Priority
+// claimElsewhere has a job start anywhere else, where nobody has a claim.
+func (x *preemption) claimElsewhere(o claimed, w *window, p *Plan) bool {
+	job := x.s.Pending[o.job]
+	x.ask(w, job)
+	if !x.fits() || slices.ContainsFunc(x.freed.open, func(other claimed) bool { return other != o && overlaps(other.Segs, x.segs) }) {
+		return false
+	}
+	return x.claimStart(o.job, job, p)
+}
+
+// claimStopping has a job start on the place that it claims when those have ended that still run there
+// and may be stopped.
+func (x *preemption) claimStopping(o claimed, w *window, p *Plan) bool {
+	job := x.s.Pending[o.job]
+	if !x.mayStop(job) || !x.askPlace(o, w) {
+		return false
+	}
+	x.rivals = x.rivals[:0]
+	for i := range x.victims {
+		if v := &x.victims[i]; !v.gone && job.Preempts>>x.s.Running[v.running].Class&1 == 1 {
+			x.rivals = append(x.rivals, rival{number: int32(i), price: v.price, held: v.held})
+			x.give(&x.rivals[len(x.rivals)-1])
 		}
 	}
-	kept := x.victims[:0]
-	for _, v := range x.victims {
-		high, low := x.product(w, &v)
-		// Go shifts by 64 and more to 0, which is what is meant.
-		if low = high<<(64-w.shift) | low>>w.shift; high>>w.shift == 0 && low < uint64(most) {
-			v.worth = max(int64(low), 1)
-			kept = append(kept, v)
+	x.offerSpares(job)
+	ok := x.claimStart(o.job, job, p)
+	for i := len(x.rivals) - 1; i >= 0; i-- {
+		if r := &x.rivals[i]; !x.takeBack(r) {
+			x.stop(r.number, o.job)
+			x.freed.lost += x.victims[r.number].loss
 		}
 	}
-	slices.SortFunc(kept, func(a, b victim) int {
-		return cmp.Or(cmp.Compare(a.worth, b.worth), cmp.Compare(a.running, b.running))
+	if ok {
+		x.settle(o.job, &x.freed.starts[len(x.freed.starts)-1], &x.ways[x.way])
+	} else {
+		x.keepSpares()
+	}
+	return ok
+}
+
+// afterClaims is the snapshot in which those run that start, and nobody who is stopped. What is over of
+// stops comes free when their jobs would have ended.
+func (x *preemption) afterClaims() *Snapshot {
+	f, s := &x.freed, x.s
+	if len(f.starts) == 0 {
+		return s
+	}
+	after := &f.snapshot
+	pending, running, quotas := after.Pending[:0], after.Running[:0], after.Quotas[:0]
+	*after = *s
+	f.nodes.CopyFrom(f.rest.View(0))
+	after.Nodes = &f.nodes
+	for i, q := range s.Quotas {
+		quotas = append(quotas, Quota{q.Name, f.rest.Quotas().Left[0][i]})
+	}
+	gone := make(map[int]bool)
+	for i := range x.victims {
+		for k := range x.parts(&x.victims[i]) {
+			gone[k] = x.victims[i].gone
+		}
+	}
+	for i := range s.Running {
+		if !gone[i] {
+			running = append(running, s.Running[i])
+		}
+	}
+	for i := range x.spares {
+		o := &x.spares[i]
+		of := &s.Running[x.victims[o.victim].running]
+		running = append(running, Running{End: of.End, Segs: slices.Clone(o.Segs), Uses: slices.Clone(o.Uses),
+			Charges: slices.Clone(o.Counts)})
+	}
+	for i := range f.starts {
+		running = append(running, f.starts[i].running(s)...)
+	}
+	f.index = f.index[:0]
+	for i, job := range s.Pending {
+		if !slices.ContainsFunc(f.starts, func(d Decision) bool { return d.Job == i }) {
+			pending, f.index = append(pending, job), append(f.index, i)
+		}
+	}
+	after.Pending, after.Running, after.Quotas = pending, running, quotas
+	return after
+}
+
+// running is a start as a running job, part by part.
+func (d *Decision) running(s *Snapshot) (parts []Running) {
+	job := s.Pending[d.Job]
+	way, _ := job.Way(d.Alternative)
+	for k := range d.Parts() {
+		segs, uses := d.Part(k)
+		parts = append(parts, Running{ID: job.ID, End: s.Now + job.TimeLimit, Segs: segs, Uses: uses, Charges: way.Part(k).Charges})
+	}
+	return parts
+}
+
+// caller is the caller's index of a job of the snapshot without those who had claims.
+func (x *preemption) caller(job int) int {
+	if len(x.freed.starts) == 0 {
+		return job
+	}
+	return x.freed.index[job]
+}
+
+// overlaps reports whether two allocations have a node in common.
+func overlaps(a, b []nodeset.Segment) bool {
+	return slices.ContainsFunc(a, func(x nodeset.Segment) bool {
+		return slices.ContainsFunc(b, func(y nodeset.Segment) bool { return max(x.First, y.First) <= min(x.Last, y.Last) })
 	})
-	x.victims = kept[:min(len(kept), maxVictims)]
-	high, low := uint64(0), uint64(most)
-	for i := range x.victims {
-		sum, carry := bits.Add64(low, uint64(x.victims[i].worth), 0)
-		high, low = high+carry, sum
-	}
-	length := bits.Len64(low)
-	if high > 0 {
-		length = 64 + bits.Len64(high)
-	}
-	x.lower(w, max(0, length-weightBits))
 }
 
-// lower divides all worths by a power of two, so that their sum keeps to weightBits.
-func (x *preemption) lower(w *window, by int) {
-	x.held = 0
-	for i := range x.victims {
-		x.victims[i].worth = max(x.victims[i].worth>>by, 1)
-		x.held += x.victims[i].worth
+// finish fills in the plan's preemptions and claims, and the starts of those who had claims.
+func (x *preemption) finish(w *window, p *Plan) {
+	f := &x.freed
+	if len(f.starts) > 0 {
+		for i := range p.Decisions {
+			p.Decisions[i].Job = x.caller(p.Decisions[i].Job)
+		}
+		for i := range w.index {
+			w.index[i] = x.caller(w.index[i])
+		}
+		p.Decisions = append(p.Decisions, f.starts...)
+		slices.SortFunc(p.Decisions, func(a, b Decision) int { return a.Job - b.Job })
+		for i := range f.starts {
+			worth := w.weight(x.s.Pending[f.starts[i].Job])
+			p.Objective, p.Bound, p.Stats.GlobalBound = p.Objective+worth, p.Bound+worth, p.Stats.GlobalBound+worth
+		}
+		p.Objective -= f.lost
 	}
-	if by == 0 {
-		return
+	for _, wait := range x.waits {
+		from := len(p.waits)
+		p.waits = append(p.waits, wait.For...)
+		slices.Sort(p.waits[from:])
+		p.Preempted = append(p.Preempted, Preemption{wait.Running, p.waits[from:len(p.waits):len(p.waits)]})
 	}
-	w.shift += by
-	for k := range w.variants {
-		w.variants[k].Priority = max(w.variants[k].Priority>>by, 1)
-	}
+	slices.SortFunc(p.Preempted, func(a, b Preemption) int { return a.Running - b.Running })
+	x.claim(p)
 }
 
-// product is what window.product is, of what a running job holds.
-func (x *preemption) product(w *window, v *victim) (high, low uint64) {
-	r := &x.s.Running[v.running]
-	price := uint64(r.Price)
-	switch w.opts.Objective {
-	case BySize:
-		return bits.Mul64(price, uint64(v.size.Cores))
-	case ByRate:
-		share := w.machine.shareOf(uint64(v.size.Cores), uint64(v.size.GPUs))
-		return bits.Mul64(price, rateOf(share, r.End-x.s.Now))
+// claim has the plan claim the places of those who wait for a stop, and those that are claimed still.
+func (x *preemption) claim(p *Plan) {
+	waits := func(d *Decision) bool {
+		return d.Start && slices.ContainsFunc(p.Preempted, func(q Preemption) bool { return slices.Contains(q.For, d.Job) })
 	}
-	return 0, price
+	for i := range p.Decisions {
+		if d := &p.Decisions[i]; waits(d) {
+			p.Claims = append(p.Claims, Claim{For: x.s.Pending[d.Job].ID, Segs: slices.Clone(d.Segs), Until: x.s.Now + claimSeconds})
+		}
+	}
+	for i := range x.s.Claims {
+		old := x.s.Claims[i]
+		at := slices.IndexFunc(p.Claims, func(c Claim) bool { return c.For == old.For })
+		switch {
+		case old.Until <= x.s.Now:
+		case at >= 0:
+			p.Claims[at].Until = min(p.Claims[at].Until, old.Until)
+		case slices.ContainsFunc(x.freed.open, func(o claimed) bool { return o.Claim == &x.s.Claims[i] }):
+			old.Segs = slices.Clone(old.Segs)
+			p.Claims = append(p.Claims, old)
+		}
+	}
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/test/requests"
-	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -70,16 +69,25 @@ func TestPreemption(t *testing.T) {
 			running(t, 4, Running{Segs: []nodeset.Segment{{First: 0, Last: 1, Cores: 8}}, Price: 15},
 				Running{Segs: partOf(2, 8), Price: 10}, Running{Segs: partOf(3, 8), Price: 11}),
 			[]*Job{waiting("a", 1000, 8, 1)}, []Preemption{{1, []int{0}}}, []int{0}},
-		{"and cheaper for both of its nodes",
-			running(t, 4, Running{Segs: []nodeset.Segment{{First: 0, Last: 1, Cores: 8}}, Price: 15},
+		{"what is over where somebody went is for the next who may preempt",
+			running(t, 4, Running{Segs: []nodeset.Segment{{First: 0, Last: 1, Cores: 8}}, Price: 9},
 				Running{Segs: partOf(2, 8), Price: 10}, Running{Segs: partOf(3, 8), Price: 10}),
 			[]*Job{waiting("a", 1000, 8, 1), waiting("b", 999, 8, 1)}, []Preemption{{0, []int{0, 1}}}, []int{0, 1}},
+		{"many that hold little, or one that is cheaper than they are together",
+			running(t, 2, Running{Segs: partOf(0, 8), Price: 25}, Running{Segs: partOf(1, 4), Price: 10}, Running{Segs: partOf(1, 4), Price: 20}),
+			[]*Job{waiting("a", 1000, 8, 1)}, []Preemption{{0, []int{0}}}, []int{0}},
 		{"what is over where somebody went is nobody's who may not preempt",
 			running(t, 1, Running{Segs: partOf(0, 8), Price: 1}),
 			[]*Job{waiting("a", 1000, 4, 1), waiting("b", 999, 4, 0)}, []Preemption{{0, []int{0}}}, []int{0}},
-		{"who may preempt leaves what is free to who may not, at a price",
+		{"who may preempt takes what is free, before those behind it who may not",
 			running(t, 2, Running{Segs: partOf(0, 8), Price: 1}),
-			[]*Job{waiting("a", 1000, 8, 1), waiting("b", 999, 8, 0)}, []Preemption{{0, []int{0}}}, []int{0, 1}},
+			[]*Job{waiting("a", 1000, 8, 1), waiting("b", 999, 8, 0)}, nil, []int{0}},
+		{"what starts behind goes first, then the cheapest",
+			running(t, 3, Running{Segs: partOf(0, 8), Price: 3}, Running{Segs: partOf(1, 8), Price: 2}),
+			[]*Job{{ID: "a", Priority: 1000, TimeLimit: 100, Preempts: 1, Request: bids.Request{MinNodes: 2, MaxNodes: 2, TasksPerNode: 8}},
+				waiting("b", 900, 8, 0)}, []Preemption{{1, []int{0}}}, []int{0}},
+		{"nobody goes before his time", running(t, 1, Running{Segs: partOf(0, 8), Price: 3, Exempt: 1}),
+			[]*Job{waiting("a", 1000, 8, 1)}, nil, nil},
 		{"several that are cheap together, not a dear one",
 			running(t, 2, Running{Segs: partOf(0, 8), Price: 100},
 				Running{Segs: partOf(1, 4), Price: 20}, Running{Segs: partOf(1, 4), Price: 30}),
@@ -364,42 +372,7 @@ func TestTheCheapestOfManyGo(t *testing.T) {
 	require.EqualValues(t, 3*5000-(10+11+12+13+14+15), worthOf(s, &p))
 }
 
-// hasty is a solver that chooses one column.
-type hasty int32
-
-func (hasty) Name() string { return "hasty" }
-
-func (h hasty) Solve(_ context.Context, m *ipmodel.Model, _ ipmodel.Options, r *ipmodel.Result) error {
-	*r = ipmodel.Result{Status: ipmodel.Feasible, Chosen: []int32{int32(h)}, Value: m.Value[h], Bound: 1 << 40}
-	return nil
-}
-
-// Nobody is preempted for a start that has room elsewhere, even if the solver
-// had no time to see it.
-func TestStartsMoveWhereNobodyHasToGo(t *testing.T) {
-	moved := 0
-	for column := range hasty(2) {
-		s := running(t, 2, Running{Segs: partOf(0, 8), Price: 10})
-		s.Pending = []*Job{waiting("a", 1000, 8, 1)}
-		o := Preset("none")
-		o.Reservations = 0
-		a, err := NewAuction(o, column)
-		require.NoError(t, err)
-		var p Plan
-		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 1}, &p))
-		require.NoError(t, Verify(s, &p))
-		require.True(t, p.Decisions[0].Start)
-		require.Equal(t, partOf(1, 8), p.Decisions[0].Segs)
-		require.Empty(t, p.Preempted)
-		require.GreaterOrEqual(t, p.Objective, 1000.0)
-		if b := &a.bidding.book; int(b.Bids[column].Last) == len(b.Segs) { // its place came last
-			moved++
-		}
-	}
-	require.Equal(t, 1, moved)
-}
-
-// A cycle in which jobs are preempted allocates nothing in its steady state.
+// A cycle in which jobs are preempted allocates nothing in its steady state but claims.
 func TestPreemptionAllocatesNothing(t *testing.T) {
 	race.Allocates(t)
 	s := running(t, 200)
@@ -438,4 +411,17 @@ func TestPartsThatPreemptShareANode(t *testing.T) {
 		require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: seed}, &p))
 		require.NoError(t, Verify(s, &p))
 	}
+}
+
+// worthOf is what starts are worth less what is preempted.
+func worthOf(s *Snapshot, p *Plan) (worth int64) {
+	for _, d := range p.Decisions {
+		if d.Start {
+			worth += s.Pending[d.Job].Priority
+		}
+	}
+	for _, x := range p.Preempted {
+		worth -= s.Running[x.Running].Price
+	}
+	return worth
 }

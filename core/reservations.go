@@ -201,9 +201,12 @@ func (r *reservations) bind(s *Snapshot, w *window, first int) {
 }
 
 // crosses is how many reservations a job would run into if it started now.
-func (r *reservations) crosses(s *Snapshot, job *Job) int {
+func (r *reservations) crosses(s *Snapshot, job *Job) int { return r.before(s.Now + job.TimeLimit) }
+
+// before is how many reservations begin before a second.
+func (r *reservations) before(second int64) int {
 	n := 0
-	for n < len(r.space.Left) && r.claims.reserved[n].Start < s.Now+job.TimeLimit {
+	for n < len(r.space.Left) && r.claims.reserved[n].Start < second {
 		n++
 	}
 	return n

@@ -4,6 +4,7 @@ package core
 
 import (
 	"context"
+	"iter"
 	"time"
 
 	"github.com/aucsched/aucsched/bids"
@@ -40,7 +41,8 @@ type Job struct {
 	// what the job asks for, is not bid.
 	Offer []nodeset.Segment
 	// Preempts are the classes of running jobs that may be stopped to make room for the job: bit c
-	// stands for Running.Class c. Only Auction looks at it.
+	// stands for Running.Class c. Auction stops nobody for a job that could start on what jobs behind
+	// it would get, and of those who will do the cheapest; see AuctionOptions.StrictPreemption.
 	Preempts uint64
 }
 
@@ -50,17 +52,18 @@ type Running struct {
 	// End is the second by which the job will have ended, from its time limit.
 	End int64
 	// Segs is what the job holds, and Uses what it takes of further resources there. A job of
-	// several parts is there once for each, with Charges once and without a Price.
+	// several parts is there once for each, by the same ID, with Charges and Price once.
 	Segs []nodeset.Segment
 	Uses nodeset.Uses
 	// Charges are what the job counts against quotas until it ends: what is left of them does not
 	// have it. Without them nothing is expected to come back.
 	Charges nodeset.Uses
-	// Price, if not 0, lets jobs that preempt the Class have this one stopped, all of it, where
-	// their starts are worth more: it is what is lost then, in units of priority, 1 to
-	// MaxPriority. It counts as the priority of a job that asks for what this one holds, with what
-	// is left until End as its limit. Of a job that is being stopped it may be 1.
+	// Price, if not 0, lets a job that preempts the Class have this one stopped, all of it, where its
+	// priority is above the prices of all whom that stops together: it is what is lost then, in units
+	// of priority, 1 to MaxPriority. Of a job that is being stopped it may be 1.
 	Price int64
+	// Exempt is the second before which the job is not stopped, whatever its Price.
+	Exempt int64
 	// Class is 0 to MaxClass. By Slurm's preempt/partition_prio it is the tier of the job's
 	// partition, and a job preempts all lower ones; by preempt/qos it stands for the QOS.
 	Class int
@@ -93,8 +96,21 @@ type Snapshot struct {
 	// Running are the jobs that hold nodes, in any order; what they hold is not
 	// free in Nodes.
 	Running []Running
+	// Claims are those of the last Plan: places for jobs for which running ones are stopped.
+	Claims []Claim
 
 	sound bool // a Cluster has checked all
+}
+
+// Claim is a place that is somebody's in whose name running jobs are stopped, or were: nobody else
+// starts there, and he starts before all others, there or elsewhere. Auction alone knows of claims.
+type Claim struct {
+	// For is the ID of the pending job. A claim of one who waits no more is none.
+	For string
+	// Segs is the place, as in a Decision. If it is not what the job asks for it is none.
+	Segs []nodeset.Segment
+	// Until is the second until which it holds.
+	Until int64
 }
 
 // Limits bound one cycle. At the deadline the policy answers with the best that it has; when its
@@ -151,6 +167,8 @@ const (
 	TimedOut                  // the time was over before the policy had decided on it: call again
 	// a quota has too little left for it, or too little beside jobs that start
 	OverQuota
+	// it waits for running jobs that are being stopped for it: of a [Cluster], where plans have it start
+	Preempting
 )
 
 // Plan is the outcome of one cycle. A Plan may be used again for the next
@@ -162,6 +180,9 @@ type Plan struct {
 	// Preempted are the running jobs that have to be stopped first. The other starts of the plan
 	// need not wait for them.
 	Preempted []Preemption
+	// Claims are the places of jobs that wait for that, for the next Snapshot: without them others can
+	// start where somebody was stopped. Their memory is their own.
+	Claims []Claim
 	// Objective is the worth of the jobs that start less that of those that are preempted, and
 	// Bound an upper bound on what any choice among the same bids could be worth; 0 for policies
 	// without an objective.
@@ -179,10 +200,10 @@ type Plan struct {
 // decides anew then. Until that moment their places are not free, and nothing else may be started
 // on what of them is.
 type Preemption struct {
-	// Running is its index in Snapshot.Running.
+	// Running is its index in Snapshot.Running, of several parts that with the Price.
 	Running int
-	// For are the jobs that wait for it, ascending by index in Snapshot.Pending: all that start
-	// on a node of its and may preempt it, one at least. It belongs to the Plan.
+	// For are the jobs that wait for it, ascending by index in Snapshot.Pending: that for which it is
+	// stopped, and others that may preempt it and have what is over. It belongs to the Plan.
 	For []int
 }
 
@@ -228,3 +249,15 @@ const (
 	// MaxAlternatives is how many alternatives a job may have.
 	MaxAlternatives = 8
 )
+
+// together are the entries of a job in Running, of which one is given.
+func (s *Snapshot) together(running int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		id := s.Running[running].ID
+		for k := range s.Running {
+			if (k == running || id != "" && s.Running[k].ID == id) && !yield(k) {
+				return
+			}
+		}
+	}
+}

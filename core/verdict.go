@@ -72,7 +72,7 @@ func (p *Plan) keep(segs []nodeset.Segment) []nodeset.Segment {
 
 func (p *Plan) reset() {
 	p.Decisions, p.segs = p.Decisions[:0], p.segs[:0]
-	p.Preempted, p.waits = p.Preempted[:0], p.waits[:0]
+	p.Preempted, p.waits, p.Claims = p.Preempted[:0], p.waits[:0], nil
 	clear(p.uses) // they are the jobs'
 	p.uses = p.uses[:0]
 	p.Objective, p.Bound, p.Stats = 0, 0, Stats{}

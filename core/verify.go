@@ -5,6 +5,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/place"
@@ -18,8 +19,8 @@ var ErrInvalidPlan = errors.New("the plan is not valid")
 // plan starts and what it is allowed to. It returns an error that names the first
 // job or node at fault: a node with more taken than free, down, or not
 // eligible, or a request that is not met exactly: that of the alternative which the
-// decision names; a running job that is preempted needlessly, or for one who may not. It is
-// ErrInvalidPlan too. Verify shares nothing with the
+// decision names; a running job that is preempted for one who may not, or a start on what one gives
+// back who may not have it stopped. It is ErrInvalidPlan too. Verify shares nothing with the
 // policies, is slow, and meant to be obviously right.
 func Verify(s *Snapshot, p *Plan) error {
 	if s == nil || p == nil || s.Nodes == nil {
@@ -32,11 +33,6 @@ func Verify(s *Snapshot, p *Plan) error {
 }
 
 func verify(s *Snapshot, p *Plan) error {
-	usedCores := make([]int, s.Nodes.Len())
-	usedGPUs := make([]int, s.Nodes.Len())
-	usedMore := make(map[[2]int]int64) // by node and further resource
-	usedShares := make(map[bin]int64)
-	counted := make([]float64, len(s.Quotas))
 	started := make(map[int]bool)
 	for _, d := range p.Decisions {
 		if d.Job < 0 || d.Job >= len(s.Pending) {
@@ -50,70 +46,160 @@ func verify(s *Snapshot, p *Plan) error {
 			return fmt.Errorf("job %s is started twice", job.ID)
 		}
 		started[d.Job] = true
-		asked, ok := job.Way(d.Alternative)
-		if !ok {
-			return fmt.Errorf("job %s: alternative %d of %d", job.ID, d.Alternative, len(job.Alternatives))
-		}
-		if err := CheckAllocation(&asked, d.Segs, s.Nodes.Len()); err != nil {
+		if err := verifyStart(s, &d); err != nil {
 			return fmt.Errorf("job %s: %w", job.ID, err)
 		}
-		if err := checkBelow(s.Topology, &asked, d.Segs); err != nil {
-			return fmt.Errorf("job %s: %w", job.ID, err)
+	}
+	if err := verifyPreempted(s, p, started); err != nil {
+		return err
+	}
+	return verifyRoom(s, p)
+}
+
+// verifyStart reports what of a decision is not what the job asks for.
+func verifyStart(s *Snapshot, d *Decision) error {
+	job := s.Pending[d.Job]
+	asked, ok := job.Way(d.Alternative)
+	if !ok {
+		return fmt.Errorf("alternative %d of %d", d.Alternative, len(job.Alternatives))
+	}
+	if err := CheckAllocation(&asked, d.Segs, s.Nodes.Len()); err != nil {
+		return err
+	}
+	if err := checkBelow(s.Topology, &asked, d.Segs); err != nil {
+		return err
+	}
+	for _, seg := range d.Segs {
+		for n := int(seg.First); n <= int(seg.Last); n++ {
+			if !s.Nodes.Up(n) {
+				return fmt.Errorf("node %d is down", n)
+			}
 		}
-		if err := verifyUses(&asked, &d); err != nil {
-			return fmt.Errorf("job %s: %w", job.ID, err)
+	}
+	return verifyUses(&asked, d)
+}
+
+// verifyTaken reports what of nodes and quotas those starts take too much of that count, on t, of which
+// so much is left of quotas.
+func verifyTaken(s *Snapshot, p *Plan, t *nodeset.Table, left []float64, counts func(*Decision) bool) error {
+	cores, gpus := make([]int, t.Len()), make([]int, t.Len())
+	more := make(map[[2]int]int64) // by node and further resource
+	shares := make(map[bin]int64)
+	counted := make([]float64, len(s.Quotas))
+	for i := range p.Decisions {
+		d := &p.Decisions[i]
+		if !d.Start || !counts(d) {
+			continue
 		}
+		job := s.Pending[d.Job]
+		asked, _ := job.Way(d.Alternative)
 		for k := range 1 + len(asked.Components) {
 			if err := verifyCharges(counted, asked.Part(k).Charges, ofPart(d.Segs, k)); err != nil {
 				return fmt.Errorf("job %s: %w", job.ID, err)
 			}
 		}
 		for _, seg := range d.Segs {
+			uses := asked.Part(int(seg.Part)).Uses
+			share := shareOf(t, uses)
+			if share == 0 && seg.Bin != 0 {
+				return fmt.Errorf("job %s: node %d: it is on shared GPU %d and asks for no share", job.ID, seg.First, seg.Bin)
+			}
 			for n := int(seg.First); n <= int(seg.Last); n++ {
-				usedCores[n] += int(seg.Cores)
-				usedGPUs[n] += int(seg.GPUs)
-				if share := shareOf(s.Nodes, asked.Part(int(seg.Part)).Uses); share > 0 {
-					usedShares[bin{n, seg.Bin}] += share
-				} else if seg.Bin != 0 {
-					return fmt.Errorf("job %s: node %d: it is on shared GPU %d and asks for no share", job.ID, n, seg.Bin)
+				cores[n] += int(seg.Cores)
+				gpus[n] += int(seg.GPUs)
+				if share > 0 {
+					shares[bin{n, seg.Bin}] += share
 				}
-				for _, u := range asked.Part(int(seg.Part)).Uses {
-					if r, shared := s.Nodes.Shares(); shared && u.Row == r {
-						continue
+				for _, u := range uses {
+					if r, shared := t.Shares(); !shared || u.Row != r {
+						more[[2]int{n, u.Row}] += u.PerNode + u.PerCore*int64(seg.Cores) + u.PerGPU*int64(seg.GPUs)
 					}
-					usedMore[[2]int{n, u.Row}] += u.PerNode + u.PerCore*int64(seg.Cores) + u.PerGPU*int64(seg.GPUs)
-				}
-				if !s.Nodes.Up(n) {
-					return fmt.Errorf("job %s: node %d is down", job.ID, n)
 				}
 			}
 		}
 	}
-	if err := verifyShares(s.Nodes, usedShares, usedGPUs); err != nil {
+	if err := verifyShares(t, shares, gpus); err != nil {
 		return err
 	}
-	freed, err := verifyPreempted(s, p)
-	if err == nil {
-		err = verifyRooms(s, p, freed)
-	}
-	if err != nil {
-		return err
-	}
-	for n := range usedCores {
-		if freed[n] != nil {
-			continue // which verifyRooms has looked at
-		}
-		free := s.Nodes.Free(n)
-		if usedCores[n] > int(free.Cores) || usedGPUs[n] > int(free.GPUs) {
-			return fmt.Errorf("node %d: %d cores and %d GPUs taken, %d and %d free", n, usedCores[n], usedGPUs[n], free.Cores, free.GPUs)
+	for n := range cores {
+		if free := t.Free(n); cores[n] > int(free.Cores) || gpus[n] > int(free.GPUs) {
+			return fmt.Errorf("node %d: %d cores and %d GPUs taken, %d and %d free", n, cores[n], gpus[n], free.Cores, free.GPUs)
 		}
 	}
 	for i, q := range s.Quotas {
-		if counted[i] > float64(q.Left) {
-			return fmt.Errorf("quota %s: %.0f are counted, %d are left", q.Name, counted[i], q.Left)
+		if counted[i] > left[i] {
+			return fmt.Errorf("quota %s: %.0f are counted, %.0f are left", q.Name, counted[i], left[i])
 		}
 	}
-	return verifyMore(s.Nodes, usedMore, freed)
+	return verifyMore(t, more)
+}
+
+// verifyPreempted reports a running job that is preempted and has no price, is there twice or is not to
+// be stopped yet, or one that waits for it, does not start, or may not have it stopped.
+func verifyPreempted(s *Snapshot, p *Plan, started map[int]bool) error {
+	seen := make(map[int]bool)
+	for _, x := range p.Preempted {
+		if x.Running < 0 || x.Running >= len(s.Running) {
+			return fmt.Errorf("running job %d of %d is preempted", x.Running, len(s.Running))
+		}
+		r := &s.Running[x.Running]
+		if seen[x.Running] || r.Price == 0 || r.Exempt > s.Now || len(x.For) == 0 {
+			return fmt.Errorf("running job %s is preempted twice, too early, for nobody, or has no price", r.ID)
+		}
+		seen[x.Running] = true
+		for _, j := range x.For {
+			if !started[j] || s.Pending[j].Preempts>>r.Class&1 == 0 {
+				return fmt.Errorf("running job %s is preempted for job %d, which does not start or may not", r.ID, j)
+			}
+		}
+	}
+	return nil
+}
+
+// verifyRoom reports what starts take too much of: those that wait for nobody, of what is free; those
+// that may not have a class stopped, of that and of what other classes give back; and all, of it all.
+func verifyRoom(s *Snapshot, p *Plan) error {
+	waits, classes := make(map[int]bool), []int{MaxClass + 1}
+	for _, x := range p.Preempted {
+		classes = append(classes, s.Running[x.Running].Class)
+		for _, j := range x.For {
+			waits[j] = true
+		}
+	}
+	slices.Sort(classes)
+	check := func(back func(*Running) bool, counts func(*Decision) bool) error {
+		t, left := new(nodeset.Table), make([]float64, len(s.Quotas))
+		t.CopyFrom(s.Nodes)
+		for i, q := range s.Quotas {
+			left[i] = float64(q.Left)
+		}
+		for _, x := range p.Preempted {
+			if !back(&s.Running[x.Running]) {
+				continue
+			}
+			for k := range s.together(x.Running) {
+				r := &s.Running[k]
+				if err := t.ReleaseWith(r.Segs, r.Uses); err != nil {
+					return fmt.Errorf("running job %s: %w", r.ID, err)
+				}
+				if err := verifyCharges(left, r.Charges, r.Segs); err != nil {
+					return fmt.Errorf("running job %s: %w", r.ID, err)
+				}
+			}
+		}
+		return verifyTaken(s, p, t, left, counts)
+	}
+	if err := check(func(*Running) bool { return false }, func(d *Decision) bool { return !waits[d.Job] }); err != nil {
+		return err
+	}
+	for _, class := range slices.Compact(classes) {
+		err := check(func(r *Running) bool { return r.Class != class },
+			func(d *Decision) bool { return class > MaxClass || s.Pending[d.Job].Preempts>>class&1 == 0 })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // verifyCharges adds what an allocation counts against quotas. The sums are exact up to 2^53, far
@@ -133,13 +219,13 @@ func verifyCharges(counted []float64, charges nodeset.Uses, segs []nodeset.Segme
 }
 
 // verifyMore reports a node that gives more of a further resource than it has free.
-func verifyMore(t *nodeset.Table, used map[[2]int]int64, freed map[int][]holding) error {
+func verifyMore(t *nodeset.Table, used map[[2]int]int64) error {
 	for at, amount := range used {
 		n, r := at[0], at[1]
 		if r < 0 || r >= t.Resources() {
 			return fmt.Errorf("node %d gives of resource %d, of %d", n, r, t.Resources())
 		}
-		if free := t.FreeOf(r)[n]; amount > free && freed[n] == nil {
+		if free := t.FreeOf(r)[n]; amount > free {
 			return fmt.Errorf("node %d: %d %s taken, %d free", n, amount, t.ResourceName(r), free)
 		}
 	}

@@ -66,7 +66,7 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 		seat := 1
 		if len(s.Quotas) > 0 {
 			out := false
-			if seat, out = w.admit(s, i, p); out {
+			if seat, out = w.admit(s, i, job, p); out {
 				continue
 			}
 		}
@@ -104,11 +104,13 @@ func (w *window) unmodelled() string {
 // or decides that it is out for its quotas' sake. Seats are for jobs that can start: a user at his
 // limit keeps nobody else out. In a window with room for all every job that could start has one.
 // The first job over each quota is in without a seat: a part of the quota may be kept for it.
-func (w *window) admit(s *Snapshot, i int, p *Plan) (seats int, out bool) {
+func (w *window) admit(s *Snapshot, i int, job *Job, p *Plan) (seats int, out bool) {
 	q, specs := &w.quotas, w.normal.specs
 	d := Decision{Job: i}
 	over := q.over(specs)
 	switch {
+	case over >= 0 && job.Preempts&w.duplicates.classes != 0:
+		return 1, false // it may have some of the quota given back
 	case over >= 0 && w.opts.Reservations > 0 && q.isHead(over):
 		return 0, false
 	case over >= 0:
@@ -123,8 +125,8 @@ func (w *window) admit(s *Snapshot, i int, p *Plan) (seats int, out bool) {
 	return 0, true
 }
 
-// reset begins a cycle.
-func (w *window) reset(s *Snapshot) {
+// reset begins a cycle, in which running jobs of some classes may be stopped.
+func (w *window) reset(s *Snapshot, stoppable uint64) {
 	w.index, w.jobs = w.index[:0], w.jobs[:0]
 	w.variants, w.ways, w.variantStart = w.variants[:0], w.ways[:0], append(w.variantStart[:0], 0)
 	w.normal.reset(s)
@@ -132,6 +134,7 @@ func (w *window) reset(s *Snapshot) {
 		w.machine = totalsOf(s.Nodes)
 	}
 	w.duplicates.reset(s.Nodes, w.opts.Reservations)
+	w.duplicates.classes, w.duplicates.whole = stoppable, room{int64(w.machine.cores), int64(w.machine.gpus)}
 	w.quotas.reset(s)
 	w.passed = w.passed[:0]
 	w.waiting, w.scarce, w.taken = backlog{}, scarcity{}, 0

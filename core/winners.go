@@ -17,7 +17,6 @@ type winners struct {
 	in       market.Window // what it chooses from
 	result   ipmodel.Result
 	start    []int32 // bids that are known to be feasible together
-	with     []int32 // the same with running jobs
 	rest     place.Residual
 	used     []int64 // of each row of the model; scratch
 	unproven bool    // the deadline struck before the optimum was known
@@ -31,10 +30,6 @@ const workPerEntry = 8000
 func (x *winners) find(ctx context.Context, l Limits, in *stages) error {
 	w, r, book, m := &in.window, &in.reservations, &in.bidding.book, &in.model
 	start := x.bestStart(w, r, book, m)
-	if in.preemption.on {
-		x.with = in.preemption.start(x.with[:0], start, book)
-		start = x.with
-	}
 	o := ipmodel.Options{
 		Deadline: l.Deadline, Now: x.opts.Clock, Seed: l.Seed, Start: start,
 		Work: min(x.opts.Work, workPerEntry*int64(len(m.Row)+m.Columns())),

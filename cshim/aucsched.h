@@ -231,16 +231,15 @@ struct aucsched_shared_gpu {
 };
 
 /*
- * Preemption, at a price. A running job with a price is one more bidder, for the place that it has: it goes if starts
- * of jobs that may preempt its class are worth more, all of it, and not otherwise. The price is what is lost then,
- * in units of priority, and weighs as a job's does by the objective; of a job that is on its way out it may be 1. Nobody is
- * preempted for a reservation, for jobs behind the window, for room in a quota, or by policies other than
- * auction2; and none at all where input.share_sizes are there. A job that is in input.running in several
- * parts must have no price: the others would go on.
+ * Preemption, at a price. Where a job finds no place, nor one among those that jobs behind it would get, running jobs
+ * with a price go of a class that it may preempt, the cheapest that will do, if their prices together are below its
+ * priority. The price is what is lost then, in units of priority; of a job that is on its way out it may be 1. Nobody
+ * is preempted for jobs behind the window, or by policies other than auction2. A job that is in input.running in
+ * several parts must have no price: the others would go on.
  *
  * The decision on a start names the running jobs that have to end first. The caller ends them, and starts the job when
- * they have given back what they hold, or decides anew then. Until that moment nothing else may be started on
- * nodes of theirs. Starts without such jobs need not wait.
+ * they have given back what they hold. Until that moment nothing else may be started on nodes of theirs: the caller
+ * keeps the place, for the library remembers none. Starts without such jobs need not wait.
  */
 
 /*

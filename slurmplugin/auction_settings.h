@@ -22,13 +22,13 @@
 	{ "contiguous_bids", 0, 0, "no|yes", "contiguous_bids", "presets say it" }, \
 	{ "work", 0, 1000000000000, NULL, "work", "presets say it" }
 
-/* name, older name, window, depth, objective by its place among the values */
+/* name, older name, window, depth */
 #define AUC_PRESETS \
-	{ "none", NULL, 200, 500, 0 }, \
-	{ "default", NULL, 200, 500, 2 }, \
-	{ "short", NULL, 500, 500, 2 }, \
-	{ "throughput", NULL, 500, 500, 1 }, \
-	{ "packed", "throughput", 200, 500, 2 }, \
-	{ "paper", "paper", 200, 0, 0 }
+	{ "none", NULL, 200, 500 }, \
+	{ "default", NULL, 200, 500 }, \
+	{ "short", NULL, 500, 500 }, \
+	{ "throughput", NULL, 500, 500 }, \
+	{ "packed", "throughput", 200, 500 }, \
+	{ "paper", "paper", 200, 0 }
 
 #endif

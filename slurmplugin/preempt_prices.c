@@ -59,7 +59,6 @@ static void _look_at_stake(auc_snapshot_t *s, uint32_t i, uint64_t gpus)
 			bit_set_count(job_ptr->job_resrcs->core_bitmap) : 1,
 		.gpus = gpus,
 		.ran = s->in.now - job_ptr->start_time - job_ptr->tot_sus_time,
-		.left = s->running[i].end - s->in.now,
 		.cancelled = slurm_job_preempt_mode(job_ptr) ==
 			PREEMPT_MODE_CANCEL,
 	};
@@ -81,9 +80,9 @@ static uint64_t _gpus_of(const auc_snapshot_t *s, uint32_t i)
 	return gpus;
 }
 
-static auc_market_t _market(const auc_snapshot_t *s, auc_objective_t objective)
+static auc_market_t _market(const auc_snapshot_t *s)
 {
-	auc_market_t market = { .objective = objective };
+	auc_market_t market = { 0 };
 
 	for (uint32_t n = 0; n < s->in.nodes_len; n++) {
 		market.cores += s->nodes[n].cores;
@@ -103,31 +102,27 @@ static void _scale(auc_snapshot_t *s)
 		s->jobs[row].priority <<= s->priority_shift;
 }
 
-/* What the start is worth that is worth least of those that may preempt somebody. */
-static double _least_worth(const auc_snapshot_t *s, const auc_market_t *market)
+/* The least priority of those that may preempt somebody. */
+static double _least_priority(const auc_snapshot_t *s)
 {
-	double least = 0;
+	uint64_t least = 0;
 
 	for (uint32_t row = 0; row < s->in.jobs_len; row++) {
 		const struct aucsched_job *job = &s->jobs[row];
-		double worth = job->priority *
-			auc_worth_factor(market, job->cores,
-					 job->min_gpus * (uint64_t) MAX(job->min_nodes, 1),
-					 job->time_limit);
 
-		if (job->preempts && (!least || (worth < least)))
-			least = worth;
+		if (job->preempts && (!least || (job->priority < least)))
+			least = job->priority;
 	}
 	return least;
 }
 
-extern void auc_set_prices(auc_snapshot_t *s, auc_objective_t objective)
+extern void auc_set_prices(auc_snapshot_t *s)
 {
-	auc_market_t market = _market(s, objective);
+	auc_market_t market = _market(s);
 	double all = 0, least;
 
 	_scale(s);
-	least = _least_worth(s, &market);
+	least = _least_priority(s);
 	for (uint32_t i = 0; i < s->in.running_len; i++)
 		if (s->runners[i].keys)
 			_look_at_stake(s, i, _gpus_of(s, i));
@@ -135,12 +130,9 @@ extern void auc_set_prices(auc_snapshot_t *s, auc_objective_t objective)
 	for (uint32_t i = 0; i < s->in.running_len; i++)
 		if (s->runners[i].keys)
 			all += auc_loss(&market, &s->runners[i].stake);
-	for (uint32_t i = 0; i < s->in.running_len; i++) {
-		const auc_stake_t *stake = &s->runners[i].stake;
-
+	for (uint32_t i = 0; i < s->in.running_len; i++)
 		if (s->runners[i].keys)
 			s->running[i].price = auc_price(
-				&market, stake, auc_loss(&market, stake),
-				all, least);
-	}
+				auc_loss(&market, &s->runners[i].stake), all,
+				least);
 }

@@ -10,6 +10,6 @@
  * Prices those that are in some answer, and multiplies priorities by a power of two, so that there
  * are numbers below them. Rows must say whom they may preempt.
  */
-extern void auc_set_prices(auc_snapshot_t *snapshot, auc_objective_t objective);
+extern void auc_set_prices(auc_snapshot_t *snapshot);
 
 #endif

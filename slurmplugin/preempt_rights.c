@@ -237,11 +237,11 @@ static bool _set_rows(auc_snapshot_t *s, const uint64_t *signs, int classes)
 	return any;
 }
 
-extern void auc_rights_end(auc_snapshot_t *s, auc_objective_t objective)
+extern void auc_rights_end(auc_snapshot_t *s)
 {
 	uint64_t signs[CLASSES];
 	int classes = _classify(s, signs);
 
 	if (classes && _set_rows(s, signs, classes))
-		auc_set_prices(s, objective);
+		auc_set_prices(s);
 }

@@ -26,7 +26,6 @@ extern bool auc_rights_of(auc_snapshot_t *snapshot, job_record_t *job_ptr,
 			  uint64_t *keys);
 
 /* Sets classes and prices of running jobs, and whom the rows may preempt; and scales priorities then. */
-extern void auc_rights_end(auc_snapshot_t *snapshot,
-			   auc_objective_t objective);
+extern void auc_rights_end(auc_snapshot_t *snapshot);
 
 #endif

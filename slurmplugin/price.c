@@ -13,26 +13,13 @@
 /* A job of one rank more is as dear as so many. */
 #define PER_RANK 256
 
-/* Of the least start's worth all preemptions together are this part: preferences of bids count too. */
+/* Of the least start's priority all preemptions together are this part. */
 #define PART 8
 
 static double _share(const auc_market_t *market, uint64_t cores, uint64_t gpus)
 {
 	return (market->cores ? (double) cores / market->cores : 0) +
 		(market->gpus ? (double) gpus / market->gpus : 0);
-}
-
-extern double auc_worth_factor(const auc_market_t *market, uint64_t cores,
-			       uint64_t gpus, int64_t seconds)
-{
-	switch (market->objective) {
-	case AUC_BY_SIZE:
-		return cores;
-	case AUC_BY_RATE:
-		return _share(market, cores, gpus) / ((seconds > 1) ? seconds : 1);
-	default:
-		return 1;
-	}
 }
 
 extern double auc_loss(const auc_market_t *market, const auc_stake_t *stake)
@@ -48,13 +35,9 @@ extern double auc_loss(const auc_market_t *market, const auc_stake_t *stake)
 	return (loss > 1) ? loss : 1;
 }
 
-extern uint64_t auc_price(const auc_market_t *market,
-			  const auc_stake_t *stake, double loss, double all,
-			  double least)
+extern uint64_t auc_price(double loss, double all, double least)
 {
-	double factor = auc_worth_factor(market, stake->cores, stake->gpus,
-					 stake->left);
-	double price = (factor > 0) ? least / PART * loss / all / factor : 1;
+	double price = least / PART * loss / all;
 
 	if (!(price > 1))
 		return 1;

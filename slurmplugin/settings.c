@@ -69,7 +69,6 @@ static const setting_t known[] = {
 typedef struct {
 	const char *name, *older;
 	long window, depth;
-	auc_objective_t objective;
 } preset_t;
 
 static const preset_t presets[] = { AUC_PRESETS };
@@ -276,12 +275,6 @@ static void _fill_in(auc_settings_t *settings)
 	bool alone = ipsched || !xstrcmp(preset->name, "paper");
 
 	settings->counts = !ipsched && !_is_given(engine, "policy", "auction1");
-	settings->objective = preset->objective;
-	if (_given(engine, "objective"))
-		settings->objective =
-			_is_given(engine, "objective", "rate") ? AUC_BY_RATE :
-			_is_given(engine, "objective", "size") ? AUC_BY_SIZE :
-			AUC_BY_PRIORITY;
 	settings->limit = _given_number(engine, "window", preset->window) +
 		_given_number(engine, "depth", preset->depth);
 	if (settings->beyond_waits < 0)

@@ -7,8 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "price.h"
-
 typedef struct {
 	char *engine;		/* settings for aucsched_configure() */
 	int enabled;		/* auc_enabled: 0 or 1, as all others that are yes or no */
@@ -27,7 +25,6 @@ typedef struct {
 	int max_rpcs;		/* max_rpc_cnt; 0: none */
 	int offers;		/* auc_slurm_bids */
 	int preempt;		/* auc_preempt */
-	auc_objective_t objective; /* auc_objective, or the preset's */
 	bool counts;		/* the policy counts memory, GPUs by type and licences: auction2 */
 	int limit;		/* window + depth: jobs handed to the library */
 	char *library;		/* auc_library; NULL: beside the plug-in, then the loader's path */

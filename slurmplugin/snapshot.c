@@ -90,7 +90,7 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_add_loads(s);
 	auc_rights_begin(s, settings->preempt && settings->counts);
 	auc_add_queue(s, settings, hooks, cycle);
-	auc_rights_end(s, settings->objective);
+	auc_rights_end(s);
 	auc_memo_sweep(cycle, _drop_verdict);
 	_point_to_arrays(s);
 }

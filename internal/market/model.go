@@ -20,9 +20,6 @@ type Builder struct {
 	// it the model has the paper's |J| + 2|N| rows, and two more a node for each
 	// reservation.
 	Merge bool
-	// Views, if there are any, bind some of the variants besides the space itself. Build looks at
-	// them.
-	Views []View
 
 	alpha float64
 	scale int64
@@ -73,7 +70,6 @@ func (b *Builder) Build(space *Space, variants []Variant, book *Book, required [
 		return err
 	}
 	b.setRows(space, m)
-	b.setViewRows(space, m)
 	b.setShares(space, variants, book, m)
 	b.setColumns(space, variants, book, m)
 	return nil
@@ -264,7 +260,6 @@ func (b *Builder) setColumns(space *Space, variants []Variant, book *Book, m *ip
 				b.addQuotaEntries(space, variants, book, m, i, k)
 			}
 		}
-		b.addViewEntries(variants, book, m, i)
 		for ; len(shares) > 0 && int(shares[0].bid) == i; shares = shares[1:] {
 			m.Row, m.Coef = append(m.Row, shares[0].row), append(m.Coef, shares[0].coef)
 		}

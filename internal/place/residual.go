@@ -142,6 +142,63 @@ func (r *Residual) Take(want *Spec, segs []nodeset.Segment, crosses int) error {
 	return nil
 }
 
+// Held is what somebody has of a Residual's tables from the From-th on, before the To-th: 0 is now, and
+// k the moment when reservation k-1 begins.
+type Held struct {
+	Segs     []nodeset.Segment
+	Uses     nodeset.Uses
+	Parts    *Parts       // in place of Uses, of an allocation of several parts
+	Counts   nodeset.Uses // against quotas, each PerJob, in their units
+	From, To int
+}
+
+// Give gives back what is held.
+func (r *Residual) Give(h *Held) {
+	for k := h.From; k < h.To; k++ {
+		if len(h.Segs) > 0 {
+			must((&Spec{Uses: &h.Uses, Parts: h.Parts}).Release(r.table(k), h.Segs))
+		}
+		for _, c := range h.Counts {
+			r.quotas.Left[k][c.Row] += c.PerJob
+		}
+	}
+	r.narrow(h.Segs)
+}
+
+// Retake takes what is held, all of it if there is as much, or nothing.
+func (r *Residual) Retake(h *Held) bool {
+	for k := h.From; k < h.To; k++ {
+		for _, c := range h.Counts {
+			if r.quotas.Left[k][c.Row] < c.PerJob {
+				return false
+			}
+		}
+		if len(h.Segs) == 0 {
+			continue
+		}
+		if t := r.table(k); h.Parts == nil && !t.FitsWith(h.Segs, h.Uses) || h.Parts != nil && !h.Parts.Fits(t, h.Segs) {
+			return false
+		}
+	}
+	for k := h.From; k < h.To; k++ {
+		if len(h.Segs) > 0 {
+			must((&Spec{Uses: &h.Uses, Parts: h.Parts}).Allocate(r.table(k), h.Segs))
+		}
+		for _, c := range h.Counts {
+			r.quotas.Left[k][c.Row] -= c.PerJob
+		}
+	}
+	r.narrow(h.Segs)
+	return true
+}
+
+func (r *Residual) table(k int) *nodeset.Table {
+	if k == 0 {
+		return &r.now
+	}
+	return &r.left[k-1]
+}
+
 // narrow brings the views of the nodes of segs up to date.
 func (r *Residual) narrow(segs []nodeset.Segment) {
 	for k := range r.left {

@@ -73,7 +73,7 @@ func header() string {
 		rows = append(rows, fmt.Sprintf("\t{ %q, %d, %d, %s, %q, %s }", s.Name, s.Low, s.High, values, s.Key(), instead))
 	}
 	b.WriteString(strings.Join(rows, ", \\\n") + "\n\n" +
-		"/* name, older name, window, depth, objective by its place among the values */\n#define AUC_PRESETS \\\n")
+		"/* name, older name, window, depth */\n#define AUC_PRESETS \\\n")
 	rows = rows[:0]
 	for i := range Presets {
 		p, older := &Presets[i], "NULL"
@@ -81,7 +81,7 @@ func header() string {
 			older = fmt.Sprintf("%q", p.Old)
 		}
 		value := func(name string) int64 { return p.Value(Find(name)) }
-		rows = append(rows, fmt.Sprintf("\t{ %q, %s, %d, %d, %d }", p.Name, older, value("window"), value("depth"), value("objective")))
+		rows = append(rows, fmt.Sprintf("\t{ %q, %s, %d, %d }", p.Name, older, value("window"), value("depth")))
 	}
 	return b.String() + strings.Join(rows, ", \\\n") + "\n\n#endif\n"
 }

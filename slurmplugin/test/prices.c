@@ -14,7 +14,7 @@ static auc_stake_t _any_stake(unsigned *seed)
 	return (auc_stake_t) {
 		.cores = 1 + rand_r(seed) % 4096, .gpus = rand_r(seed) % 16,
 		.ran = (int64_t) (rand_r(seed) % 1000000) - 10,
-		.left = rand_r(seed) % 604800, .cancelled = rand_r(seed) % 2,
+		.cancelled = rand_r(seed) % 2,
 		.rank = rand_r(seed) % 6 };
 }
 
@@ -54,22 +54,19 @@ static void _test_together(const auc_market_t *market, unsigned *seed)
 		all += auc_loss(market, &stakes[i]);
 	}
 	for (int i = 0; i < JOBS; i++) {
-		double factor = auc_worth_factor(market, stakes[i].cores,
-						 stakes[i].gpus, stakes[i].left);
 		uint64_t price;
 
 		loss = auc_loss(market, &stakes[i]);
-		price = auc_price(market, &stakes[i], loss, all, least);
+		price = auc_price(loss, all, least);
 		CHECK((price >= 1) && (price <= AUCSCHED_MAX_PRIORITY), "%llu",
 		      (unsigned long long) price);
 		if (price == 1) {
 			ones++;
 			continue;
 		}
-		sum += price * factor;
+		sum += price;
 		CHECK((price == AUCSCHED_MAX_PRIORITY) ||
-		      (price <= auc_price(market, &stakes[i], 2 * loss, all,
-					  least)), "twice as dear");
+		      (price <= auc_price(2 * loss, all, least)), "twice as dear");
 	}
 	CHECK(sum < least, "%g of %g", sum, least);
 	CHECK(ones < JOBS, "all prices are 1");
@@ -78,18 +75,15 @@ static void _test_together(const auc_market_t *market, unsigned *seed)
 extern void test_prices(unsigned seed)
 {
 	static const auc_market_t markets[] = {
-		{ AUC_BY_PRIORITY, 64, 0 }, { AUC_BY_PRIORITY, 100000, 800 },
-		{ AUC_BY_SIZE, 10000, 16 }, { AUC_BY_RATE, 10000, 100 },
+		{ 64, 0 }, { 100000, 800 }, { 10000, 16 },
 	};
-	auc_stake_t none = { .cores = 1 };
-
 	for (int i = 0; i < ARRAY_SIZE(markets); i++) {
 		for (int k = 0; k < 50; k++) {
 			_test_order(&markets[i], &seed);
 			_test_together(&markets[i], &seed);
 		}
-		CHECK(auc_price(&markets[i], &none, 1, 1, 0) == 1, "no worth");
-		CHECK(auc_price(&markets[i], &none, 1, 1, 1e30) ==
+		CHECK(auc_price(1, 1, 0) == 1, "no worth");
+		CHECK(auc_price(1, 1, 1e30) ==
 		      AUCSCHED_MAX_PRIORITY, "any worth");
 	}
 }

@@ -66,32 +66,30 @@ static const struct {
 static const struct {
 	const char *params;	/* SchedulerParameters */
 	const char *engine;	/* is in what the library gets */
-	auc_objective_t objective;
 	int limit;
 } presets[] = {
-	{ "auc_preset=none", "preset=none", AUC_BY_PRIORITY, 700 },
+	{ "auc_preset=none", "preset=none", 700 },
 	{ "auc_preset=default,auc_promise=3600", "preset=default promise_s=3600",
-	  AUC_BY_RATE, 700 },
-	{ "auc_preset=short", "preset=short", AUC_BY_RATE, 1000 },
-	{ "auc_preset=short,auc_window=100", "window=100", AUC_BY_RATE, 600 },
-	{ "auc_preset=throughput", "preset=throughput", AUC_BY_SIZE, 1000 },
-	{ "auc_preset=throughput,auc_objective=priority", "objective=priority",
-	  AUC_BY_PRIORITY, 1000 },
-	{ "auc_preset=packed,auc_compact=no", "compact=no", AUC_BY_RATE, 700 },
-	{ "auc_preset=paper", "preset=paper", AUC_BY_PRIORITY, 200 },
-	{ "auc_preset=fast", "deadline_ms=500", AUC_BY_PRIORITY, 700 },
-	{ "auc_keep_holes=yes", "keep_holes=yes", AUC_BY_PRIORITY, 700 },
-	{ "auc_patience=60,auc_objective=rate", "patience_s=60", AUC_BY_RATE,
 	  700 },
+	{ "auc_preset=short", "preset=short", 1000 },
+	{ "auc_preset=short,auc_window=100", "window=100", 600 },
+	{ "auc_preset=throughput", "preset=throughput", 1000 },
+	{ "auc_preset=throughput,auc_objective=priority", "objective=priority",
+	  1000 },
+	{ "auc_preset=packed,auc_compact=no", "compact=no", 700 },
+	{ "auc_preset=paper", "preset=paper", 200 },
+	{ "auc_preset=fast", "deadline_ms=500", 700 },
+	{ "auc_keep_holes=yes", "keep_holes=yes", 700 },
+	{ "auc_patience=60,auc_objective=rate", "patience_s=60", 700 },
 	/* By their older names. */
-	{ "auc_throughput=yes", "throughput=yes", AUC_BY_RATE, 700 },
-	{ "auc_throughput=no", "throughput=no", AUC_BY_PRIORITY, 700 },
-	{ "auc_paper=yes", "paper=yes", AUC_BY_PRIORITY, 200 },
+	{ "auc_throughput=yes", "throughput=yes", 700 },
+	{ "auc_throughput=no", "throughput=no", 700 },
+	{ "auc_paper=yes", "paper=yes", 200 },
 	{ "auc_depth=7,auc_drafts=3,auc_paper=yes,auc_window=20", "drafts=3",
-	  AUC_BY_PRIORITY, 27 },
+	  27 },
 	{ "auc_worker=/x/paper=no,auc_paper=yes,auc_paper=no,auc_status=/paper=yes",
-	  "paper=no", AUC_BY_PRIORITY, 700 },
-	{ "auc_worker=/x/paper=yes", "worker=", AUC_BY_PRIORITY, 700 },
+	  "paper=no", 700 },
+	{ "auc_worker=/x/paper=yes", "worker=", 700 },
 };
 
 static void _test_settings(void)
@@ -129,9 +127,8 @@ static void _test_settings(void)
 	for (int i = 0; i < ARRAY_SIZE(presets); i++) {
 		s = units_settings(presets[i].params);
 		CHECK(strstr(s.engine, presets[i].engine) &&
-		      (s.objective == presets[i].objective) &&
-		      (s.limit == presets[i].limit), "%s: %s %d %d",
-		      presets[i].params, s.engine, s.objective, s.limit);
+		      (s.limit == presets[i].limit), "%s: %s %d",
+		      presets[i].params, s.engine, s.limit);
 		auc_settings_free(&s);
 	}
 	s = units_settings("auc_policy=auction2,auc_policy=ipsched,auc_node_limits=no,auc_on_timeout=halve,auc_contiguous_bids=yes");

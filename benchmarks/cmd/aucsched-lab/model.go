@@ -19,7 +19,7 @@ import (
 func writeModel(out io.Writer, policy core.Policy) error {
 	switch a := policy.(type) {
 	case *core.Auction:
-		model, d := new(ipmodel.Model), a.Determiner()
+		model, d := new(ipmodel.Model), a.Determiner
 		if w := d.Window(); w != nil { // it is not asked where nobody bids
 			model = w.Fixed
 		}

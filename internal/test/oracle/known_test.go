@@ -26,10 +26,11 @@ var known = []violation{
 	{"3b", "default", "each cycle plans anew, and keeps its caps alone"},
 	{"3b", "short", "each cycle plans anew, and keeps its caps alone"},
 	{"3b", "throughput", "each cycle plans anew, and keeps its caps alone"},
-	{"4a", "", "preemption is part of the model, which trades one job's start for another's"},
-	{"4b", "", "preemption is part of the model"},
-	{"4c", "", "nothing claims what a stop frees"},
-	{"4d", "", "jobs of several parts, jobs with places kept, machines with shared GPUs"},
+	{"4a", "", "a job keeps off the places that are kept for jobs behind it"},
+	{"4b", "", "each job's victims are the cheapest for it, one job after the other, and not for all together"},
+	{"4d", "packed", "compact: a reservation may be loose, a start in place of others not"},
+	{"4d", "small-window", "nobody is stopped for jobs behind the window"},
+	{"4d", "long-queue", "nobody is stopped for jobs behind the window"},
 	{"6", "", "nodes with GPUs last, fewest nodes, lightest nodes, broken rows"},
 	{"7a", "gang", "parts are placed one after the other, and what is free may lead that astray"},
 	{"7a", "gpus-range", "a preset has a job ask for the number of GPUs that costs others least, and wait for it"},
@@ -49,12 +50,4 @@ var known = []violation{
 	{"cluster 3a", "quota", "of a limit that shrank below what runs, what comes back is counted in full"},
 	{"cluster 3b", "quota", "the time is that of the quota, and nodes are not kept for it"},
 	{"cluster 3b", "packed", "places are kept by patience"},
-	{"cluster 4c", "preempt", "nothing claims what a stop frees"},
-
-	{"come back", "none", "nothing claims what a stop frees"},
-	{"come back", "default", "jobs with a place kept stop nobody"},
-
-	{"window", "a stop gives back what was counted", "nobody is stopped for a quota"},
-	{"window", "what is idle is taken before anybody is stopped", "preemption is part of the model"},
-	{"window", "a preset leaves the right to stop somebody", "jobs with a place kept stop nobody"},
 }

@@ -191,7 +191,7 @@ func placesExist(w *World, o *Outcome) string {
 func (w *World) after(o *Outcome) *World {
 	later, next := o.waitsForStop(), *w
 	next.Running = append(w.but(o.Stops), o.startedClaims(func(j int) bool { return !later[j] })...)
-	next.Jobs = nil
+	next.Jobs, next.Claims = nil, o.Claims
 	for j := range w.Jobs {
 		if _, started := o.Started[j]; !started || later[j] {
 			next.Jobs = append(next.Jobs, w.Jobs[j])
@@ -301,12 +301,14 @@ func (w *World) inOrder() (latest int64) {
 func idleFirst(w *World, o *Outcome) string {
 	later := o.waitsForStop()
 	for f := range w.Jobs {
-		if !later[f] {
+		// others have what is over of stops for those before them
+		its := func(s Stop) bool { return s.For[0] == f }
+		if !slices.ContainsFunc(o.Stops, its) {
 			continue
 		}
 		before := func(j int) bool { return j < f }
 		now := slices.Concat(w.Running, o.startedClaims(func(j int) bool { return before(j) && !later[j] }))
-		then := slices.Concat(w.but(o.Stops), o.startedClaims(before))
+		then := slices.Concat(w.but(slices.DeleteFunc(slices.Clone(o.Stops), its)), o.startedClaims(before))
 		places := w.keptPlaces(o, func(x Wait) bool { return before(x.Job) })
 		if w.couldStart(&w.Jobs[f], [][]Claim{now, then}, places) {
 			return fmt.Sprintf("somebody is stopped for %s, which could start without", w.Jobs[f].ID)

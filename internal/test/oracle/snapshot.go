@@ -20,6 +20,7 @@ type Outcome struct {
 	Started map[int]Claim
 	Waits   []Wait
 	Stops   []Stop
+	Claims  []core.Claim
 }
 
 // Wait is what is said of a job that waits.
@@ -68,7 +69,7 @@ func (w *World) Decide() (*Outcome, error) {
 }
 
 func (w *World) outcome(p *core.Plan) *Outcome {
-	o := &Outcome{Started: map[int]Claim{}}
+	o := &Outcome{Started: map[int]Claim{}, Claims: p.Claims}
 	seen := map[int]bool{}
 	for i := range p.Decisions {
 		d := &p.Decisions[i]
@@ -100,7 +101,7 @@ func (w *World) outcome(p *core.Plan) *Outcome {
 func (w *World) Snapshot() (*core.Snapshot, error) {
 	total := make([]nodeset.Capacity, len(w.Nodes))
 	shares, shared := make([]int64, len(w.Nodes)), false
-	s := &core.Snapshot{Now: w.Now}
+	s := &core.Snapshot{Now: w.Now, Claims: w.Claims}
 	for n, node := range w.Nodes {
 		total[n] = nodeset.Capacity{Cores: uint16(node.Cores), GPUs: uint8(node.GPUs)}
 		shares[n], shared = node.Share, shared || node.Share > 0
@@ -165,7 +166,7 @@ func (w *World) addRunning(s *core.Snapshot) error {
 					}
 				}
 			}
-			if len(c.Way.Parts) > 1 {
+			if k > 0 {
 				r.Price, r.Class = 0, 0
 			}
 			for _, p := range c.Pieces {

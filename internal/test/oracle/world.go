@@ -19,6 +19,8 @@
 // A window that fails is made smaller first, and is printed as a file for "aucsched plan".
 package oracle
 
+import "github.com/aucsched/aucsched/core"
+
 import "math/bits"
 
 // Endless is the end of what has no end, and the limit of jobs without one.
@@ -88,6 +90,7 @@ type World struct {
 	Levels  [][]int // of each level of switches: the switch of each node; nil: no topology
 	Running []Claim
 	Jobs    []Job
+	Claims  []core.Claim // of the plan before
 
 	Preset        string
 	Window, Depth int // 0: the preset's
