@@ -4,6 +4,7 @@ package core_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -255,9 +256,10 @@ func TestClusterThatIsNone(t *testing.T) {
 		require.ErrorContains(t, err, "not made by NewCluster")
 	}
 	some, _ := newCluster(t, 1)
-	_, err := some.Decide(nil) //nolint:staticcheck // that is what is tested
+	var none context.Context
+	_, err := some.Decide(none)
 	require.ErrorContains(t, err, "the context is nil")
-	_, err = some.Explain(nil, "a", core.ExplainOptions{}) //nolint:staticcheck // likewise
+	_, err = some.Explain(none, "a", core.ExplainOptions{})
 	require.ErrorContains(t, err, "the context is nil")
 }
 
