@@ -159,17 +159,19 @@ func (f *leftovers) fillOthers(s *Snapshot, p *Plan) error {
 			return err
 		}
 	}
-	failed := len(f.failed)
+	failed, looked := len(f.failed), 0
+	coresAlone := s.Nodes.Resources() == 0 && s.Nodes.MaxGPUs() == 0
 	for i := w.next; i < len(s.Pending) && len(f.failed)-failed < max(o.Depth, 1); i++ {
 		d, told, wanted := Decision{Job: i}, i < w.next+o.Depth, i < w.next+w.wanting
 		switch full := f.full(s.Pending[i]); {
 		case f.noTime(), wanted && (full || o.Depth == 0):
 			d.waits(undecided)
-		case o.Depth == 0:
+		case o.Depth == 0, full && coresAlone, looked == mostLooked*o.Depth:
 			return nil
 		case full && !told:
 			continue
 		default:
+			looked++
 			if err := f.fillOther(s, &d, p); err != nil {
 				return err
 			}
@@ -183,6 +185,9 @@ func (f *leftovers) fillOthers(s *Snapshot, p *Plan) error {
 	}
 	return nil
 }
+
+// mostLooked is how many times Depth jobs are looked at behind the window, however alike they are.
+const mostLooked = 16
 
 // full reports whether there is nothing left for a job: no core, and it may not do without.
 func (f *leftovers) full(job *Job) bool {

@@ -86,7 +86,7 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 
 // mostLike is how many times as many jobs as the window has it passes over, since they ask for what
 // others do of which no more could start: they take no seat.
-const mostLike = 8
+const mostLike = 1
 
 // unmodelled says why a Determiner's program does not know the job that was read last, or "".
 func (w *window) unmodelled() string {
