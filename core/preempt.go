@@ -121,6 +121,9 @@ func (x *preemption) findStoppable(s *Snapshot) {
 	for _, job := range s.Pending {
 		rights |= job.Preempts
 	}
+	if x.opts.Determiner != nil { // its program knows nothing of rights
+		rights = 0
+	}
 	for i := range s.Running {
 		if r := &s.Running[i]; r.Price > 0 && r.Exempt <= s.Now {
 			x.classes |= rights & (1 << r.Class)

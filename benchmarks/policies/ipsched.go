@@ -89,7 +89,8 @@ func (a *IPSched) Decide(ctx context.Context, s *core.Snapshot, l core.Limits, p
 
 // empty takes all decisions out of a plan, and keeps their memory.
 func empty(p *core.Plan) {
-	p.Decisions, p.Objective, p.Bound, p.Stats = p.Decisions[:0], 0, 0, core.Stats{}
+	p.Decisions, p.Preempted, p.Claims = p.Decisions[:0], p.Preempted[:0], nil
+	p.Objective, p.Bound, p.Stats = 0, 0, core.Stats{}
 }
 
 // add adds a decision without segments, which has the memory of those that the plan once had there.
