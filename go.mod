@@ -2,6 +2,9 @@ module github.com/aucsched/aucsched
 
 go 1.25
 
+// what is built, and sources that are fetched for it
+ignore ./build
+
 require (
 	github.com/lanl/highs v1.0.0
 	github.com/prometheus/client_model v0.6.2

@@ -124,13 +124,8 @@ type Placed struct {
 // Before the Starts are launched the state should be stored, with [Cluster.WriteWindow], or each of
 // them: a caller that ends in between would start these jobs twice.
 func (c *Cluster) Decide(ctx context.Context) (*Cycle, error) {
-	switch {
-	case c.policy == nil:
-		return nil, errNotNewCluster
-	case ctx == nil:
-		return nil, errNoContext
-	case !c.cycle.TryLock():
-		return nil, ErrBusy
+	if err := c.turn(ctx); err != nil {
+		return nil, err
 	}
 	defer c.cycle.Unlock()
 	w := &c.scratch
@@ -375,17 +370,25 @@ func (c *Cluster) Snapshot() (s *Snapshot, nodes []string, err error) {
 	return &w.snapshot, w.names, err
 }
 
+// turn takes the policy's turn, or says why there is none.
+func (c *Cluster) turn(ctx context.Context) error {
+	switch {
+	case c.policy == nil:
+		return errNotNewCluster
+	case ctx == nil:
+		return errNoContext
+	case !c.cycle.TryLock():
+		return ErrBusy
+	}
+	return nil
+}
+
 // Explain says why a waiting job waits, with names: see [Explainer]. It has the policy decide on the
 // state of now, as a cycle does, and as often as o says on changed ones; so it is one at a time with
 // Decide, and gets or gives [ErrBusy]. The error may be an [*Error] that is ErrUnknown.
 func (c *Cluster) Explain(ctx context.Context, id string, o ExplainOptions) (*Explanation, error) {
-	switch {
-	case c.policy == nil:
-		return nil, errNotNewCluster
-	case ctx == nil:
-		return nil, errNoContext
-	case !c.cycle.TryLock():
-		return nil, ErrBusy
+	if err := c.turn(ctx); err != nil {
+		return nil, err
 	}
 	defer c.cycle.Unlock()
 	s, names, err := c.Snapshot()

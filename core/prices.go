@@ -27,10 +27,10 @@ const (
 	wholeNode = 1.0 / 32
 )
 
-// of are the prices of a cycle; nil where there are none. It fails if a running job holds what the
-// machine has free, or has not.
+// of are the prices of a cycle; nil where there are none, as in the papers' auction. It fails if a
+// running job holds what the machine has free, or has not.
 func (x *pricing) of(s *Snapshot, w *window) (*place.Prices, error) {
-	if s.Nodes.MaxGPUs() == 0 || len(w.jobs) == 0 {
+	if w.opts.Drafts == 0 || s.Nodes.MaxGPUs() == 0 || len(w.jobs) == 0 {
 		return nil, nil
 	}
 	if err := s.idle(&x.idle); err != nil {

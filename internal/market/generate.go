@@ -23,7 +23,7 @@ type Options struct {
 	// do with the bids that it has. The first job makes its bids in any case.
 	Stop func() bool
 	// Prices, if not nil, say on which node a job of one node starts at the least cost: it bids
-	// for that one by itself, and drafts have it there.
+	// for that one first, and drafts have it there.
 	Prices *place.Prices
 }
 
@@ -62,6 +62,7 @@ type Generator struct {
 	tier     int     // up to which the scans go that bids are made of
 
 	standings, better []place.Standing // of a variant's bids: by bid, and in order
+	cheapest          []int32          // its bids that start at the least cost, where prices say so
 }
 
 // Generate fills book with the bids of the variants, which are in queue order.
@@ -126,6 +127,7 @@ func (g *Generator) makeBids(alone bool) {
 	g.resetDraftBids()
 	all := alone
 	for j := range g.variants {
+		g.cheapest = g.cheapest[:0]
 		if g.specs[j].Nodes.Min > 0 {
 			g.bidKept(j)
 			g.bidOffer(j)
@@ -216,8 +218,8 @@ func (g *Generator) bidAlone(j int) {
 	all := s.Tiers.Count()
 	g.tier = all
 	if priced := g.opts.Prices.Priced(s); priced || s.Tiers.Differ(g.setsOf(j, s.GPUs.PerNode.Min).sets) {
-		if g.bidBest(j); priced {
-			return
+		if g.bidBest(j); !priced {
+			g.cheapest = g.cheapest[:0]
 		}
 	}
 	light := place.FirstOf(all, func(k int) bool {
@@ -246,7 +248,7 @@ func (g *Generator) bidBest(j int) {
 			g.book.Segs = g.book.Segs[:from]
 			continue
 		}
-		g.add(j, from)
+		g.cheapest = append(g.cheapest, g.add(j, from))
 	}
 }
 
@@ -433,8 +435,8 @@ func (g *Generator) Bound(required []bool, alpha float64) float64 {
 	return g.flat.solve(g.space, g.variants, required, alpha)
 }
 
-// prefer sets the preferences of all bids of variant j: of those with as many GPUs the better places
-// are preferred, and of equals equation 12 decides.
+// prefer sets the preferences of all bids of variant j: of those with as many GPUs the cheapest and then
+// the better places are preferred, and of equals equation 12 decides.
 func (g *Generator) prefer(j int) {
 	a, s, own := &g.variants[j], &g.specs[j], g.book.Bids[g.book.JobStart[j]:]
 	g.standings, g.better = g.standings[:0], g.better[:0]
@@ -448,7 +450,11 @@ func (g *Generator) prefer(j int) {
 	g.better = slices.Compact(g.better)
 	for i := range own {
 		worse, _ := slices.BinarySearchFunc(g.better, g.standings[i], place.Standing.Compare)
-		f := lowerByPlace(own[i].Preference, worse, len(g.better))
+		first := min(len(g.cheapest), 1)
+		if worse += first; slices.Contains(g.cheapest, g.book.JobStart[j]+int32(i)) {
+			worse = 0
+		}
+		f := lowerByPlace(own[i].Preference, worse, len(g.better)+first)
 		own[i].Preference = a.raise(s, f, g.book.Segs[own[i].First:own[i].Last])
 	}
 }
