@@ -51,6 +51,7 @@ func TestWorkerGetsLittle(t *testing.T) {
 
 // confined is a worker that says what it may, in one line.
 func confined() int {
+	runtime.LockOSThread() // which alone has the signal that confine sets
 	confine()
 	var core, data unix.Rlimit
 	_ = unix.Getrlimit(unix.RLIMIT_CORE, &core)
