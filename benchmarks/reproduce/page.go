@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aucsched/aucsched/internal/report"
+	"github.com/aucsched/aucsched/internal/style"
 )
 
 //go:embed assets
@@ -24,7 +24,7 @@ var pageTemplate = template.Must(template.New("page.html").Funcs(template.FuncMa
 // WritePage writes the report as one file of HTML, pictures and all, that command made.
 // It asks nothing of the network and has no script.
 func (r *Report) WritePage(w io.Writer, command string) error {
-	style, err := assets.ReadFile("assets/page.css")
+	own, err := assets.ReadFile("assets/page.css")
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func (r *Report) WritePage(w io.Writer, command string) error {
 	}
 	return pageTemplate.Execute(w, map[string]any{
 		"Seeds": r.seeds(), "Command": command, "Warnings": r.warnings(), "HowToRead": howToRead(), "Tables": tables,
-		"Style": template.CSS(report.Style() + string(style)), "Width": chartWidth,
+		"Style": style.Sheet() + template.CSS(own), "Width": chartWidth,
 	})
 }
 

@@ -35,6 +35,8 @@ var companions = []companion{
 	{cli.Laboratory, "the laboratory", []offered{
 		{"reproduce", "Run the papers' experiments in the simulator, and print our figures beside theirs", false},
 		{"emulate", "Run a workload on a real slurmctld under an accelerated clock, and print the papers' metrics", false},
+		{"simulate", "Replay a trace or a generated workload under a policy, and print the papers' metrics", false},
+		{"simulate-invasive", "Measure what malleable jobs are worth: iScheduler and iHypervisor in simulated time", false},
 		{"solve", "Solve a 0-1 packing model in MPS", false},
 	}, nil},
 	{invasive, "the invasive resource manager", []offered{
@@ -42,7 +44,6 @@ var companions = []companion{
 		{"agent", "Run jobs on this node, for aucsched ihypervisor --agents", false},
 		{"ihypervisor-supervisor", "", true},
 		{"ischeduler", "Run an iScheduler: take invasive jobs, and negotiate with an iHypervisor where they run", false},
-		{"simulate-invasive", "Measure what malleable jobs are worth: iScheduler and iHypervisor in simulated time", false},
 		{"crew", "In a job of Slurm: take more nodes while it runs, and give them back when they are wanted", false},
 		{"task-prolog", "As Slurm's TaskProlog: begin a task of an invasive job on the job's cores", false},
 	}, []offered{

@@ -80,11 +80,9 @@ func TestCompanionBecomes(t *testing.T) {
 		"__complete reproduce --se": "aucsched-lab", "solve k.mps --gap=0.1": "aucsched-lab",
 		"plan - --mps w.mps --json": "aucsched-lab", "-v plan --mps= w.json": "aucsched-lab",
 		"plan w.json --policy=ipsched": "aucsched-lab", "explain - a --policy auction1": "aucsched-lab",
-		"simulate --policy fgd": "aucsched-lab", "simulate --policy backfill,ipsched": "aucsched-lab",
-		"simulate --policy backfill,lea": "aucsched-lab", "simulate --cluster 1x1 --bound": "aucsched-lab",
-		"simulate --exact-pods":   "aucsched-lab",
+		"simulate --policy backfill": "aucsched-lab", "help simulate": "aucsched-lab", "simulate-invasive": "aucsched-lab",
 		"ischeduler submit -- sh": "aucsched-invasive", "demo invasive --pause 0s": "aucsched-invasive",
-		"simulate-invasive": "aucsched-invasive", "task-prolog": "aucsched-invasive", "ihypervisor --frob": "aucsched-invasive",
+		"task-prolog": "aucsched-invasive", "ihypervisor --frob": "aucsched-invasive",
 		"ihypervisor-supervisor DIR": "aucsched-invasive", "crew bag FILE": "aucsched-invasive",
 	} {
 		c, out, errs := execute(t, program, path, strings.Fields(command)...)
@@ -93,7 +91,7 @@ func TestCompanionBecomes(t *testing.T) {
 		require.Equal(t, name+"\n", errs)
 	}
 	for _, own := range []string{"plan --help --mps", "help plan", "plan --mps", "__complete plan --mps w.mps --poli",
-		"simulate --policy=lea --frob", "simulate --cluster 1x1 --bound=maybe", "simulate --cluster lea"} {
+		"plan --policy=ipsched --frob", "plan w.json --json=maybe --mps w.mps", "plan --preset ipsched"} {
 		_, out, _ := execute(t, program, path, strings.Fields(own)...)
 		require.NotContains(t, out, filepath.Base(dir), "%s: is answered here", own)
 	}
@@ -123,7 +121,7 @@ func TestDemoHandsOnPartC(t *testing.T) {
 func TestHelpNamesCompanions(t *testing.T) {
 	code, out, errs := aucsched(t, "", "--help")
 	require.Zero(t, code, errs)
-	require.Regexp(t, `(?s)Commands of aucsched-lab, the laboratory:\n +emulate .*\n +reproduce .*\n +solve .*\n\n`, out)
+	require.Regexp(t, `(?s)Commands of aucsched-lab, the laboratory:\n +emulate .*\n +reproduce .*\n +simulate .*\n +simulate-invasive .*\n +solve .*\n\n`, out)
 	require.Regexp(t,
 		`(?s)Commands of aucsched-invasive, the invasive resource manager:\n +agent .*\n +crew .*\n +ihypervisor .*\n +ischeduler `, out)
 	require.NotContains(t, out, "supervisor ")
@@ -154,7 +152,7 @@ func TestHelpOnAFullDisk(t *testing.T) {
 		t.Skip("no /dev/full: " + err.Error())
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"--help"}, {}, {"help", "plan"}, {"simulate", "-h"}, {"version"}, {"--version"},
+	for _, args := range [][]string{{"--help"}, {}, {"help", "plan"}, {"plan", "-h"}, {"version"}, {"--version"},
 		{"completion", "bash"},
 		{"completion"}, {"schema", "window"}, {"slurm"}, {"plan", "../../examples/table1.json"}} {
 		var errs bytes.Buffer

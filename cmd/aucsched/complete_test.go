@@ -9,8 +9,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // completed are the words that a shell offers for the last of args, and whether it offers files, or
@@ -43,12 +41,6 @@ func TestCompleteValues(t *testing.T) {
 		{[]string{"explain", "--objective", ""}, []string{"priority", "size", "rate"}},
 		{[]string{"plan", "--on-timeout", ""}, []string{"incumbent", "halve"}},
 		{[]string{"plan", "--solver", "n"}, []string{"native"}},
-		{[]string{"simulate", "--mode", ""}, []string{"paper", "reference"}},
-		{[]string{"simulate", "--priority", ""}, []string{"basic", "multifactor"}},
-		{[]string{"simulate", "--cluster", "1"}, []string{"1024x8x2", "128x8x2", "1408x12x3"}},
-		{[]string{"simulate", "--workload", "gen:tsubame-2.F"}, []string{"gen:tsubame-2.FC", "gen:tsubame-2.FC-ranges"}},
-		{[]string{"simulate", "--work", ""}, nil},
-		{[]string{"simulate", ""}, nil},
 		{[]string{"status", ""}, nil},
 		{[]string{"explain", "../../examples/blocked.json", ""},
 			[]string{"wide", "left", "right", "late", "long", "gpus", "huge", "small"}},
@@ -61,18 +53,13 @@ func TestCompleteValues(t *testing.T) {
 		require.Equal(t, x.want, words, "%v", x.args)
 		require.Equal(t, only, directive, "%v", x.args)
 	}
-	words, _ := completed(t, "simulate", "--workload", "gen:")
-	require.Equal(t, workload.Generators(), words)
 }
 
-// Of a list the next policy is offered, not one that is there, and a comma may follow.
+// Of a list the next word is offered, not one that is there, and a comma may follow.
 func TestCompleteLists(t *testing.T) {
-	words, directive := completed(t, "simulate", "--policy", "backfill,lea,l")
-	require.Equal(t, []string{"backfill,lea,lea-bf", "backfill,lea,leo", "backfill,lea,leo-bf", "backfill,lea,lem",
-		"backfill,lea,lem-bf", "backfill,lea,lead", "backfill,lea,lead-bf"}, words)
-	require.Contains(t, directive, "NoSpace")
-	words, _ = completed(t, "demo", "--part", "b,")
+	words, directive := completed(t, "demo", "--part", "b,")
 	require.Equal(t, []string{"b,a", "b,c"}, words)
+	require.Contains(t, directive, "NoSpace")
 }
 
 func TestCompleteFiles(t *testing.T) {
@@ -86,8 +73,6 @@ func TestCompleteFiles(t *testing.T) {
 	}{
 		{[]string{"plan"}, []string{"w.json"}},
 		{[]string{"explain"}, []string{"w.json"}},
-		{[]string{"simulate", "--workload"}, []string{"a.swf", "b.SWF.GZ", "w.json"}},
-		{[]string{"simulate", "--cluster"}, []string{"s.conf", "w.json"}},
 	} {
 		words, directive := completed(t, append(x.args, dir)...)
 		for i := range words {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Command aucsched plans, simulates and explains: see aucsched --help.
+// Command aucsched decides, explains and watches a site: see aucsched --help.
 package main
 
 import (
@@ -12,7 +12,6 @@ import (
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/decide"
 	"github.com/aucsched/aucsched/internal/cli/policy"
-	"github.com/aucsched/aucsched/internal/cli/simulate"
 )
 
 func main() { cli.Main(run) }
@@ -28,7 +27,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 func newRoot() *cobra.Command {
 	const own = "own"
 	demo := demoCommand()
-	commands := []*cobra.Command{decide.Plan(nil, nil), decide.Explain(nil), simulate.Command(simulate.More{}), tryCommand(),
+	commands := []*cobra.Command{decide.Plan(nil, nil), decide.Explain(nil), tryCommand(),
 		checkCommand(), whyCommand(), statusCommand(), shadowCommand(), topCommand(), metricsCommand(), schemaCommand(), demo}
 	for _, c := range commands {
 		c.GroupID = own

@@ -18,7 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/clitest"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/version"
@@ -58,73 +57,20 @@ func TestPlanPrintsTheContract(t *testing.T) {
 	require.Contains(t, out, "2 of 3 jobs start")
 }
 
-func TestSimulatePrintsTheContract(t *testing.T) {
-	race.Slow(t)
-	args := []string{"simulate", "--cluster", "1408x12x3", "--workload", "gen:tsubame-1.NC", "--work", "100000", "--json"}
-	code, out, errs := aucsched(t, "", args...)
-	require.Zero(t, code, errs)
-	var r sim.Result
-	require.NoError(t, json.Unmarshal([]byte(out), &r))
-	require.Equal(t, []any{"auction2", 350}, []any{r.Policy, r.Jobs})
-	require.InDelta(t, r.TheoreticalRuntime/float64(r.Runtime), r.CPUUtilization, 1e-9)
-	_, again, _ := aucsched(t, "", args...)
-	timing := func(s string) string { return s[:strings.Index(s, `"cycle_ms`)] }
-	require.Equal(t, timing(out), timing(again), "same seed, same schedule")
-}
-
-// The other workloads are for the machine given, and a size counts for more than an
-// age under --priority multifactor.
-func TestSimulateGenerated(t *testing.T) {
-	race.Slow(t)
-	simulate := func(args ...string) (r sim.Result) {
-		code, out, errs := aucsched(t, "",
-			append([]string{"simulate", "--policy", "backfill", "--json", "--cluster",
-				"32x8x2", "--workload"}, args...)...)
-		require.Zero(t, code, errs)
-		require.NoError(t, json.Unmarshal([]byte(out), &r))
-		return r
-	}
-	basic := simulate("gen:esp")
-	require.Equal(t, 458, basic.Jobs)
-	require.InEpsilon(t, 21822, basic.TheoreticalRuntime, 0.005)
-	require.Equal(t, basic.WaitMean, simulate("gen:esp", "--priority", "basic").WaitMean)
-	require.Greater(t, simulate("gen:esp", "--priority", "multifactor").WaitMean,
-		1.2*basic.WaitMean, "many small jobs wait for few large ones")
-	require.InEpsilon(t, 4.02*3600, simulate("gen:V.1").TheoreticalRuntime, 0.1)
-}
-
 func TestWrongUsageAndInput(t *testing.T) {
 	race.Slow(t)
 	dir := t.TempDir()
-	file := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		return path
-	}
 	for want, args := range map[string][]string{
 		`unknown command "frob"`: {"frob"},
 		"unknown flag: --frob":   {"plan", "--frob"},
 		"plan: WINDOW.json is missing; for example: aucsched plan ": {"plan"},
-		"no such file":               {"plan", filepath.Join(dir, "absent")},
-		"standard input:1":           {"plan", "-"},
-		`--policy: "odd" is unknown`: {"plan", "../../examples/table1.json", "--policy", "odd"},
-		"--slurm-bids: policy backfill": {"simulate", "--cluster", "9x8", "--workload",
-			"gen:tsubame-1.NC", "--policy", "backfill", "--slurm-bids"},
-		"--reservations 65: must be":    {"plan", "../../examples/table1.json", "--reservations", "65"},
-		`--solver: "odd" is unknown`:    {"plan", "../../examples/table1.json", "--solver", "odd"},
-		`--objective odd: must be`:      {"plan", "../../examples/table1.json", "--objective", "odd"},
-		"--deadline: -1s":               {"plan", "../../examples/table1.json", "--deadline", "-1s"},
-		"--cluster and --workload":      {"simulate"},
-		"--cluster: ":                   {"simulate", "--cluster", "0x8", "--workload", "gen:tsubame-1.NC"},
-		"no such generator":             {"simulate", "--cluster", "9x8", "--workload", "gen:odd"},
-		"jobs of type A with GPUs need": {"simulate", "--cluster", "9x8", "--workload", "gen:esp"},
-		`--priority: "odd" is unknown`:  {"simulate", "--cluster", "9x8x2", "--workload", "gen:esp", "--priority", "odd"},
-		"--interval: 0":                 {"simulate", "--cluster", "9x8", "--workload", "gen:tsubame-1.NC", "--interval", "0"},
-		"--backfill-test: goes with": {"simulate", "--cluster", "9x8", "--workload",
-			"gen:tsubame-1.NC", "--backfill-test", "3ms", "--policy", "backfill"},
-		"--backfill-test: -1s: must be": {"simulate", "--cluster", "9x8", "--workload",
-			"gen:tsubame-1.NC", "--slurmctld", "--backfill-test", "-1s", "--policy", "backfill"},
-		"e.swf: no job":                  {"simulate", "--cluster", "9x8", "--workload", file("e.swf", "; nothing\n")},
+		"no such file":                   {"plan", filepath.Join(dir, "absent")},
+		"standard input:1":               {"plan", "-"},
+		`--policy: "odd" is unknown`:     {"plan", "../../examples/table1.json", "--policy", "odd"},
+		"--reservations 65: must be":     {"plan", "../../examples/table1.json", "--reservations", "65"},
+		`--solver: "odd" is unknown`:     {"plan", "../../examples/table1.json", "--solver", "odd"},
+		`--objective odd: must be`:       {"plan", "../../examples/table1.json", "--objective", "odd"},
+		"--deadline: -1s":                {"plan", "../../examples/table1.json", "--deadline", "-1s"},
 		"--part: \"x\" is not a, b or c": {"demo", "--part", "x"},
 		"--seeds: 0":                     {"demo", "--seeds", "0"},
 	} {
@@ -169,53 +115,18 @@ func TestObjectiveFlag(t *testing.T) {
 	}
 }
 
-// TestSimulateGPUTraces: small GPU traces and the list of nodes are replayed, jobs at the
-// rate asked for.
-func TestSimulateGPUTraces(t *testing.T) {
-	race.Slow(t)
-	const data = "../../internal/workload/testdata/"
-	result := func(args ...string) (r sim.Result) {
-		code, out, errs := aucsched(t, "", append([]string{"simulate", "--policy", "backfill", "--interval", "1", "--json"}, args...)...)
-		require.Zero(t, code, errs)
-		require.NoError(t, json.Unmarshal([]byte(out), &r))
-		require.NotNil(t, r.GPUQueue)
-		return r
-	}
-	pods := []string{"--cluster", data + "cluster/alibaba.csv", "--workload", data + "gpu/pods.csv"}
-	r := result(pods...)
-	// pod-a has 12 cores of the only node where pod-c, which comes at 500, fits.
-	require.Equal(t, []any{5, int64(400 + 1180 + 1), int64(1180 + 400 - 500)}, []any{r.Jobs, r.Runtime, r.GPUQueue.Seconds})
-	require.Equal(t, int64(200+1180+1), result(append(pods, "--rate", "2")...).Runtime)
-	require.Equal(t, r.Runtime+2, result(append(pods, "--slurmctld")...).Runtime, "the node is free 2 s later")
-	philly := result("--cluster", "8x4x4", "--workload", data+"gpu/philly.csv")
-	require.Equal(t, 4, philly.Jobs)
-	require.Equal(t, (66+2952*8+10*12+1*20)/32.0, philly.TheoreticalRuntime, "17 GPUs are 5 nodes of 4, as the machine's are")
-
-	code, _, errs := aucsched(t, "", append(append([]string{"simulate"}, pods...), "--rate", "0")...)
-	require.Equal(t, 2, code)
-	require.Contains(t, errs, "--rate: 0: must be in 1e-06..1e+06")
-}
-
 // Mistyped words are answered with what they may have been.
 func TestDidYouMean(t *testing.T) {
 	race.Slow(t)
-	simulate := []string{"simulate", "--cluster", "9x8x2", "--workload", "gen:esp"}
+	plan := []string{"plan", "../../examples/table1.json"}
 	for want, args := range map[string][]string{
 		`unknown command "reprodcue" for "aucsched"; did you mean "reproduce"?`: {"reprodcue"},
 		`--policy: "auctoin2" is unknown; known are auction1, auction2, backfill, easy, easy-sjf, easy-saf, ` +
 			`easy-f1, easy-wfp3, ipsched, plan; did you mean "auction2"?`: {
 			"plan", "../../examples/table1.json", "--policy", "auctoin2"},
-		`--policy: "lea-fb" is unknown; known are auction1, auction2, backfill, easy, easy-sjf, easy-saf, ` +
-			`easy-f1, easy-wfp3, ipsched, plan, fcfs, fcfs-bf, eft, eft-bf, lea, lea-bf, leo, leo-bf, lem, lem-bf, ` +
-			`lead, lead-bf, random, dotprod, gpuclustering, gpupacking, bestfit, fgd, foresight; did you mean "lea-bf"?`: append(
-			simulate, "--policy", "lea-fb"),
-		`--policy: "" is unknown; known are auction1, auction2, backfill, easy, easy-sjf, `:   append(simulate, "--policy", ""),
-		`--objective priorty: must be priority, size or rate; did you mean "priority"?`:       append(simulate, "--objective", "priorty"),
-		`--solver: "nativ" is unknown; known are native, highs, auto; did you mean "native"?`: append(simulate, "--solver", "nativ"),
-		`--priority: "mulitfactor" is unknown; known are basic, multifactor; did you mean ` +
-			`"multifactor"?`: append(simulate, "--priority", "mulitfactor"),
-		`did you mean "gen:esp-rand"?`:                 {"simulate", "--cluster", "9x8x2", "--workload", "gen:esp-ran"},
-		`there is no job "wdie"; did you mean "wide"?`: {"explain", "../../examples/blocked.json", "wdie"},
+		`--objective priorty: must be priority, size or rate; did you mean "priority"?`:       append(plan, "--objective", "priorty"),
+		`--solver: "nativ" is unknown; known are native, highs, auto; did you mean "native"?`: append(plan, "--solver", "nativ"),
+		`there is no job "wdie"; did you mean "wide"?`:                                        {"explain", "../../examples/blocked.json", "wdie"},
 	} {
 		code, out, errs := aucsched(t, "", args...)
 		require.Equal(t, cli.ExitUsage, code, "%v: %s", args, errs)
@@ -265,28 +176,6 @@ func TestOlderFlags(t *testing.T) {
 	}
 }
 
-func TestDryRunSaysWhatItChecked(t *testing.T) {
-	args := []string{"simulate", "--cluster", "20x8x2,4x4", "--workload", "gen:V.1",
-		"--policy", "backfill,auction2", "--first", "7", "--dry-run"}
-	code, out, errs := aucsched(t, "", args...)
-	require.Zero(t, code, errs)
-	require.Equal(t, "the input is valid: 7 jobs of gen:V.1, its first 7 jobs, 24 nodes with 176 "+
-		"cores and 40 GPUs, under backfill, auction2; nothing was run\n", out)
-	code, out, errs = aucsched(t, "", append(args, "--json")...)
-	require.Zero(t, code, errs)
-	require.JSONEq(t, `{"policies":["backfill","auction2"],"nodes":24,"cores":176,"gpus":40,`+
-		`"workload":"gen:V.1, its first 7 jobs","jobs":7}`, out)
-}
-
-// Figures of no job at all are printed, and are a failure.
-func TestNoJobRan(t *testing.T) {
-	code, out, errs := aucsched(t, "", "simulate", "--cluster", "1x1", "--workload",
-		"../../internal/workload/testdata/gpu/pods.csv", "--policy", "backfill")
-	require.Equal(t, cli.ExitFailed, code)
-	require.Contains(t, out, "jobs run                     0\n")
-	require.Regexp(t, `\naucsched: policy backfill: not one of \d+ jobs ran: the first, .+: .+\n$`, errs)
-}
-
 // Help lists each flag once; where there are many, under the subject that it belongs to.
 func TestHelpBySubject(t *testing.T) {
 	for _, c := range newRoot().Commands() {
@@ -307,12 +196,6 @@ func TestHelpBySubject(t *testing.T) {
 		})
 		require.Equal(t, flags > 12, len(titles) > 2, "%s has %d flags: %v", c.Name(), flags, titles)
 	}
-	_, out, _ := aucsched(t, "", "simulate", "--help")
-	require.Regexp(t,
-		`(?s)\nMachine and workload:\n.*--cluster.*\nSimulation:\n.*--seed.*`+
-			`\nPolicy:\n.*--policy.*\nAuctions \(auction1, auction2\):\n.*--preset`+
-			`.*\nInput files and data locality:\n.*--mode.*\nOutput:\n.*--json.*\nOther flags:\n  `+
-			`-h, --help +help for simulate\n\nGlobal Flags:`, out)
 }
 
 func TestMistakes(t *testing.T) { clitest.Mistakes(t, newRoot) }
@@ -323,11 +206,7 @@ func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	before, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	in := func(name string) string { return filepath.Join(dir, name) }
 	for _, args := range [][]string{
-		{"simulate", "--cluster", "128x8x2", "--workload", "gen:V.1", "--policy", "auction2", "--html", in("s.html"),
-			"--jobs-csv", in("j.csv")},
-		{"simulate", "--cluster", "20x8", "--workload", "gen:lublin-80", "--policy", "backfill,easy", "--json"},
 		{"plan", "../../examples/table1.json", "--policy", "backfill"},
 		{"plan", "-"},
 		{"explain", "../../examples/blocked.json", "wide"},
@@ -402,18 +281,5 @@ func TestPlanTableHasCores(t *testing.T) {
 			"components":[{"nodes":1,"cores":2,"gpus_per_node":1}]}]}`, "plan", args)
 		require.Zero(t, code, errs)
 		require.Regexp(t, want, out)
-	}
-}
-
-// The list of policies in simulate's help has all of them.
-func TestHelpListsPolicies(t *testing.T) {
-	_, out, _ := aucsched(t, "", "simulate", "--help")
-	_, list, _ := strings.Cut(out, "\nPolicies:\n")
-	list, _, _ = strings.Cut(list, "\n\n")
-	words := strings.FieldsFunc(list, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' })
-	_, _, errs := aucsched(t, "", "simulate", "--cluster", "1x1", "--workload", "x", "--policy", "none")
-	_, known, _ := strings.Cut(errs, "known are ")
-	for _, name := range strings.Split(strings.TrimSpace(known), ", ") {
-		require.Contains(t, words, name)
 	}
 }

@@ -25,11 +25,8 @@ func TestPages(t *testing.T) {
 	require.NoError(t, os.WriteFile(log, []byte(shadowText), 0o600))
 	pages := make(map[string]string)
 	for name, args := range map[string]string{
-		"simulate": "simulate --policy backfill,easy,auction2 --cluster 16x8x2 --workload gen:V.1",
-		"one":      "simulate --policy backfill --cluster 16x8 --workload gen:I.1",
-		"files":    "simulate --cluster 16x8x2 --workload gen:V.1 --locality",
-		"try":      "try --sacct " + sacct + " --conf " + conf,
-		"shadow":   "shadow --jobs " + log,
+		"try":    "try --sacct " + sacct + " --conf " + conf,
+		"shadow": "shadow --jobs " + log,
 	} {
 		file := filepath.Join(dir, name+".html")
 		code, out, errs := aucsched(t, "", append(strings.Fields(args), "--html", file)...)
@@ -40,7 +37,7 @@ func TestPages(t *testing.T) {
 		pages[name] = string(page)
 	}
 	for _, args := range []string{"plan ../../examples/table1.json", "explain ../../examples/table1.json J3", "demo",
-		"--help", "simulate --help"} {
+		"--help"} {
 		_, out, errs := aucsched(t, "", strings.Fields(args)...)
 		clitest.Words(t, args, out+errs)
 	}

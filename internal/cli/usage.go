@@ -25,7 +25,7 @@ func PolicySubjects() []Subject {
 	return []Subject{
 		{"Policy", []string{"policy", "scheduler", "objective", "window", "work"}},
 		{"Auctions (auction1, auction2)", []string{"preset", "promise", "bids", "compact",
-			"contiguous-bids", "depth", "drafts", "patience", "reservations", "slurm-bids", "solver"}},
+			"contiguous-bids", "depth", "drafts", "keep-holes", "patience", "reservations", "slurm-bids", "solver"}},
 		{"The policy ipsched", []string{"node-limits", "on-timeout"}},
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/report"
+	"github.com/aucsched/aucsched/internal/style"
 )
 
 //go:embed page.html
@@ -21,7 +21,7 @@ var pageText string
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"span": span, "percent": func(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) },
 	"interval": interval, "when": when, "width": barWidth,
-	"style": func() template.CSS { return template.CSS(report.Style()) },
+	"style": style.Sheet,
 }).Parse(pageText))
 
 // HTML writes the report as one page that needs nothing besides.

@@ -12,9 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/replay"
 )
 
 // emulateFlags are the settings of emulate: those of a run, and what is done with several.

@@ -17,9 +17,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
+	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/report"
 )
 
 // emulated is a run as the store has it.

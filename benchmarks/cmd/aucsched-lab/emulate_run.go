@@ -25,10 +25,10 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
 	"github.com/aucsched/aucsched/benchmarks/policies"
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
-	"github.com/aucsched/aucsched/internal/cli/replay"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/slurmtest"
 	"github.com/aucsched/aucsched/internal/workload"

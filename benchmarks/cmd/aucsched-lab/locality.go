@@ -16,9 +16,9 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/locality"
 	"github.com/aucsched/aucsched/benchmarks/localitylog"
+	"github.com/aucsched/aucsched/benchmarks/replay"
+	"github.com/aucsched/aucsched/benchmarks/simulate"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/replay"
-	"github.com/aucsched/aucsched/internal/cli/simulate"
 	"github.com/aucsched/aucsched/internal/input"
 	"github.com/aucsched/aucsched/internal/workload"
 )

@@ -8,8 +8,8 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/locality"
 	"github.com/aucsched/aucsched/benchmarks/locality/page"
+	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/report"
 )
 
 // localityPage is the page of --html; nil, of which all methods do nothing, if none is asked for:

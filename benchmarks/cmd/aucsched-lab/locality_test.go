@@ -9,9 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/test/race"
-	"github.com/stretchr/testify/require"
 )
 
 const (

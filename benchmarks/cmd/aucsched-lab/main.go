@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/benchmarks/policies"
+	"github.com/aucsched/aucsched/benchmarks/simulate"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/decide"
 	"github.com/aucsched/aucsched/internal/cli/policy"
-	"github.com/aucsched/aucsched/internal/cli/simulate"
 )
 
 func main() { cli.Main(run) }
@@ -25,18 +25,17 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 
 func newRoot() *cobra.Command {
 	p := policies.Older()
-	plan, explain, simulate := decide.Plan(p, writeModel), decide.Explain(p), simulateCommand()
+	plan, explain := decide.Plan(p, writeModel), decide.Explain(p)
 	// They are aucsched's, but for what it hands on.
-	plan.Hidden, explain.Hidden, simulate.Hidden = true, true, true
+	plan.Hidden, explain.Hidden = true, true
 	root := cli.NewRoot("Run the papers' experiments",
-		`aucsched-lab runs the papers' experiments, in the simulator and on a real Slurm. aucsched
-hands these commands on to it.`, reproduceCommand(), emulateCommand(), solveCommand(), demoCommand(), plan, explain, simulate,
-		policy.WorkerCommand())
+		`aucsched-lab simulates, and runs the papers' experiments in the simulator and on a real Slurm. aucsched
+hands these commands on to it.`, reproduceCommand(), emulateCommand(), solveCommand(), demoCommand(), plan, explain,
+		simulateCommand(), simulateInvasiveCommand(), policy.WorkerCommand())
 	root.Annotations = map[string]string{cli.NoPage: ""}
 	return root
 }
 
 func simulateCommand() *cobra.Command {
-	return simulate.Command(simulate.More{Older: policies.Older(),
-		Locality: runLocality, Pods: runPods, Exact: exactPods, Least: leastRuntime, Bounds: printBounds})
+	return simulate.Command(simulate.More{Locality: runLocality, Pods: runPods, Exact: exactPods, Least: leastRuntime, Bounds: printBounds})
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/benchmarks/pods"
+	"github.com/aucsched/aucsched/benchmarks/simulate"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/simulate"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"

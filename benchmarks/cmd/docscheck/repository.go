@@ -146,7 +146,7 @@ func (r *repository) addPage(name string) error {
 
 // commandSource are the directories of the command aucsched, of those that it hands words on to,
 // and of what they share.
-var commandSource = regexp.MustCompile(`(^|/)cmd/aucsched[^/]*/|^internal/cli/`)
+var commandSource = regexp.MustCompile(`(^|/)cmd/aucsched[^/]*/|^internal/cli/|^benchmarks/(simulate|replay)/`)
 
 var (
 	target   = regexp.MustCompile(`(?m)^([A-Za-z0-9_./-]+):`)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/locality"
 	"github.com/aucsched/aucsched/benchmarks/locality/page"
-	"github.com/aucsched/aucsched/internal/report"
+	"github.com/aucsched/aucsched/benchmarks/report"
 )
 
 // pictures writes those that are asked for.

@@ -73,7 +73,7 @@ func TestTsubameRepeats(t *testing.T) {
 
 func TestReplay(t *testing.T) {
 	command := filepath.Join(t.TempDir(), "aucsched")
-	out, err := exec.Command("go", "build", "-o", command, "github.com/aucsched/aucsched/cmd/aucsched").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", command, "github.com/aucsched/aucsched/benchmarks/cmd/aucsched-lab").CombinedOutput()
 	require.NoError(t, err, string(out))
 	dir := filepath.Join("..", "..", "..", "internal", "workload", "testdata", "swf")
 	for _, policy := range []string{"backfill", "auction2"} {

@@ -48,7 +48,7 @@ func replayTraces(ctx context.Context, dir, match string, errs io.Writer) ([]tra
 	}
 	defer os.RemoveAll(tmp)
 	command := filepath.Join(tmp, "aucsched")
-	build := exec.CommandContext(ctx, "go", "build", "-o", command, "github.com/aucsched/aucsched/cmd/aucsched")
+	build := exec.CommandContext(ctx, "go", "build", "-o", command, "github.com/aucsched/aucsched/benchmarks/cmd/aucsched-lab")
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("building the command: %w: %s", err, bytes.TrimSpace(out))
 	}

@@ -9,9 +9,9 @@ import (
 	"strconv"
 
 	"github.com/aucsched/aucsched/benchmarks/locality"
+	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/report"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/locality"
-	"github.com/aucsched/aucsched/internal/report"
+	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/internal/test/clitest"
 )
 

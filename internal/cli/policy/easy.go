@@ -5,7 +5,6 @@ package policy
 import (
 	"strings"
 
-	"github.com/aucsched/aucsched/internal/report"
 	"github.com/aucsched/aucsched/internal/sim"
 )
 
@@ -53,9 +52,9 @@ var orderMeanings = map[sim.Order]string{
 	sim.WFP3:          "greatest (wait / r)^3 n first",
 }
 
-func (f *Flags) easySettings(behind sim.Order) []report.Setting {
+func (f *Flags) easySettings(behind sim.Order) []Setting {
 	o := f.easy(behind)
-	return []report.Setting{
+	return []Setting{
 		{Name: "Order behind the head", Value: behind.String(), Meaning: orderMeanings[behind]},
 		number("bf_interval", o.Backfill.Interval, "seconds from one pass of backfill to the next at least; 0: one in every cycle"),
 		number("bf_max_job_test", int64(o.Backfill.MaxJobTest), "jobs that backfill looks at in a cycle"),

@@ -9,14 +9,14 @@ import (
 	"io"
 	"time"
 
-	"github.com/aucsched/aucsched/internal/report"
+	"github.com/aucsched/aucsched/internal/style"
 )
 
 //go:embed page.html
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"style": func() template.CSS { return template.CSS(report.Style()) },
+	"style": style.Sheet,
 	"clock": func(t int64) string {
 		if t == 0 {
 			return "-"

@@ -28,7 +28,7 @@ func newRoot() *cobra.Command {
 		`aucsched-invasive has both sides of the invasive protocol, which negotiate for jobs' cores.
 aucsched hands these commands on to it.`,
 		ihypervisorCommand(), agentCommand(), supervisorCommand(),
-		ischedulerCommand(), taskPrologCommand(), crewCommand(), simulateInvasiveCommand(), demo)
+		ischedulerCommand(), taskPrologCommand(), crewCommand(), demo)
 	root.Annotations = noPage
 	return root
 }

@@ -44,10 +44,9 @@ func TestMain(m *testing.M) {
 // What a shell offers for arguments of these commands.
 func TestComplete(t *testing.T) {
 	for want, args := range map[string][]string{
-		"malleable\n:4\n":                    {"ischeduler", "submit", "--kind", "mal"},
-		"shrink,suspend\nshrink,kill\n:38\n": {"simulate-invasive", "--means", "shrink,"},
-		":0\n":                               {"ischeduler", "submit", ""},
-		":4\n":                               {"ischeduler", "list", ""},
+		"malleable\n:4\n": {"ischeduler", "submit", "--kind", "mal"},
+		":0\n":            {"ischeduler", "submit", ""},
+		":4\n":            {"ischeduler", "list", ""},
 	} {
 		code, out, errs := aucsched(t, "", append([]string{"__complete"}, args...)...)
 		require.Zero(t, code, errs)

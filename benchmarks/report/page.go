@@ -11,7 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/style"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -40,7 +42,7 @@ type Run struct {
 type Figure struct{ Name, Meaning, Value string }
 
 // Setting is a setting by name, its value, and in words what it does.
-type Setting struct{ Name, Value, Meaning string }
+type Setting = policy.Setting
 
 // Page is what to show: one workload on one machine under one or more policies.
 type Page struct {
@@ -76,17 +78,8 @@ func (p *Page) Write(w io.Writer) error {
 	return pageTemplate.Execute(w, map[string]any{
 		"Page": p, "Name": filepath.Base(p.Workload.Name), "Policies": p.policies(), "Machine": p.machine(), "Cores": cores, "GPUs": gpus,
 		"Metrics": p.metrics(), "Unrun": p.unrun(),
-		"Style": template.CSS(Style()), "Script": template.JS(script), "Data": template.JS(text),
+		"Style": style.Sheet(), "Script": template.JS(script), "Data": template.JS(text),
 	})
-}
-
-// Style is the style sheet of the page, for others that are to look like it.
-func Style() string {
-	style, err := assets.ReadFile("assets/page.css")
-	if err != nil {
-		panic(err) // it is compiled in
-	}
-	return string(style)
 }
 
 func (p *Page) policies() string {

@@ -5,8 +5,8 @@ package replay
 import (
 	"fmt"
 
+	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/report"
 )
 
 // Settings are those of a simulation that do not depend on the policy.

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/replay"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/simulation"

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/report"
 	"github.com/aucsched/aucsched/internal/sim"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/cli/replay"
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/race"
 )

@@ -199,7 +199,7 @@ func TestPageIsClosed(t *testing.T) {
 	p, _ := simulate(t, []nodeset.Capacity{{Cores: 4}}, []workload.Job{
 		jobOf(evil, bids.Request{Cores: 4}, 0, 60, 60), jobOf("<b>", bids.Request{Cores: 9}, 0, 60, 60)})
 	p.Workload.Name, p.Command = `<img src="x">`, "aucsched simulate </pre>"
-	p.Settings = []Setting{{"<i>", "</td>", "&"}}
+	p.Settings = []Setting{{Name: "<i>", Value: "</td>", Meaning: "&"}}
 	var out strings.Builder
 	require.NoError(t, p.Write(&out))
 	page := out.String()

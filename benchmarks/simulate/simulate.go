@@ -16,12 +16,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/benchmarks/policies"
+	"github.com/aucsched/aucsched/benchmarks/replay"
+	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
-	"github.com/aucsched/aucsched/internal/cli/replay"
-	"github.com/aucsched/aucsched/internal/older"
-	"github.com/aucsched/aucsched/internal/report"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -48,9 +48,8 @@ type Flags struct {
 	boundOnly    bool
 }
 
-// More is what simulate does in the laboratory's program only: aucsched hands on what needs it.
+// More is what the program does of simulate itself.
 type More struct {
-	Older *older.Policies // the policies before AUCSCHED2
 	// Locality and Pods run the policies of these kinds.
 	Locality, Pods func(c *cobra.Command, f *Flags) error
 	// Exact has pods ask for what their list says, and gives the machine that they ask.
@@ -63,7 +62,7 @@ type More struct {
 
 // Command is the command simulate.
 func Command(more More) *cobra.Command {
-	f := Flags{Policy: policy.Flags{Older: more.Older}, Replay: replay.Flags{Config: sim.NewConfig(nil)}}
+	f := Flags{Policy: policy.Flags{Older: policies.Older()}, Replay: replay.Flags{Config: sim.NewConfig(nil)}}
 	c := &cobra.Command{
 		Use:   "simulate --cluster C --workload W",
 		Short: "Replay a trace or a generated workload under a policy, and print the papers' metrics",

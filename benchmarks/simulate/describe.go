@@ -7,9 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/replay"
-	"github.com/aucsched/aucsched/internal/older"
 )
 
 // describe has help list the flags by subject, and the shell complete their values.
@@ -32,7 +31,4 @@ func (f *Flags) describe(c *cobra.Command) {
 	cli.CompleteFlag(c, "speedup", "linear", "amdahl-0.9", "amdahl-0.7")
 	cli.CompleteFlagFile(c, "html", nil, "html")
 	cli.CompleteFlagFile(c, "jobs-csv", nil, "csv")
-	cli.Elsewhere(c, cli.Laboratory, "policy", slices.Concat(older.Names(), LocalityPolicies(), PodPolicies())...)
-	cli.Elsewhere(c, cli.Laboratory, "bound")
-	cli.Elsewhere(c, cli.Laboratory, "exact-pods")
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/aucsched/aucsched/internal/report"
+	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 )
