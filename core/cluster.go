@@ -22,6 +22,7 @@ type Cluster struct {
 	clock    func() time.Time
 	deadline time.Duration
 	seed     uint64
+	strict   bool
 	listen   func(Event)
 	cycle    sync.Mutex // held for a whole cycle; never locked while mu is
 	scratch  scratch    // of the cycle
@@ -52,6 +53,8 @@ type ClusterOptions struct {
 	Deadline time.Duration
 	// Seed starts the random choices of each cycle.
 	Seed uint64
+	// StrictPreemption is that of the Snapshot, as it is in a window that is read.
+	StrictPreemption bool
 	// Listen, if not nil, is called after each change and each cycle, on the goroutine of the caller
 	// that made it, which waits for it. What several callers do at once may come in any order.
 	Listen func(Event)
@@ -60,7 +63,7 @@ type ClusterOptions struct {
 // Event is something that has happened to a Cluster: for a log, or for counters.
 type Event struct {
 	At time.Time
-	// Kind is submit, update, cancel, adopt, requeue, end or price, of a Job; node or remove, of a
+	// Kind is submit, update, cancel, adopt, requeue or end, of a Job; node or remove, of a
 	// Node; topology; quota, of a Quota; or cycle, which has a Cycle with the jobs that it starts. The
 	// Cycle is the caller's: only read it.
 	Kind             string
@@ -165,7 +168,7 @@ func NewCluster(o ClusterOptions) (*Cluster, error) {
 		}
 		o.Policy = auction
 	}
-	return &Cluster{policy: o.Policy, clock: o.Clock, deadline: o.Deadline, seed: o.Seed, listen: o.Listen,
+	return &Cluster{policy: o.Policy, clock: o.Clock, deadline: o.Deadline, seed: o.Seed, strict: o.StrictPreemption, listen: o.Listen,
 		epoch: o.Clock(), jobs: make(map[string]*clusterJob), machine: newMachine()}, nil
 }
 

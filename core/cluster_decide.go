@@ -20,13 +20,15 @@ type Cycle struct {
 	// Preempted are running jobs to stop, and which jobs wait for that. Stop them, say Ended of
 	// each, and call Decide: the others start then, unless something better has come up. Until then
 	// they are in Waiting, and each cycle says so again. A job that is being stopped costs next to
-	// nothing: see SetPrice. For up to ten minutes nobody else starts on the places of those who wait.
+	// nothing, unless Update says otherwise. For up to ten minutes nobody else starts on the places of those who wait.
 	Preempted []Preempted
 	// Waiting are the other jobs that the cycle has looked at, in queue order, but for those that
 	// Dropped has. What was said of jobs further down holds: see [Cluster.Waiting].
 	Waiting []Waiting
-	// Dropped are starts that no longer held when the cycle was over.
-	Dropped []Dropped
+	// Dropped are starts that no longer held when the cycle was over, since the cluster had changed
+	// meanwhile, by job: why, as an [*Error]. Such a job is as it was: in the queue, for the next
+	// cycle, unless it was cancelled.
+	Dropped map[string]error
 	// Stats are the policy's figures. If its TimedOut is not 0, Decide has more to do though
 	// nothing changes.
 	Stats Stats
@@ -47,16 +49,17 @@ type Start struct {
 	// nobody has yet is of any GPU that nobody has.
 	GPUShare  int64
 	SharedGPU int
-	// Components are what its components get, in their order; Nodes is then what its own request
-	// gets. They may share nodes.
-	Components []Placed
+	// Components are what its components get, in their order, each as Nodes and Takes; Nodes is then
+	// what its own request gets. They may share nodes.
+	Components []Start
 	// Counts is how much it counts against quotas until it ends, by name; nil: nothing.
 	Counts map[string]int64
 	// Begin is when it started, and End the time by which its limit is over.
 	Begin, End time.Time
-	// Price and Class are those of its JobSpec.
-	Price int64
-	Class int
+	// Price and Class are those of its JobSpec. Before Exempt it is not stopped.
+	Price  int64
+	Class  int
+	Exempt time.Time
 }
 
 // Preempted is a running job to stop, all of it.
@@ -79,15 +82,6 @@ type Waiting struct {
 	Expected time.Time
 }
 
-// Dropped is a job that the cycle would have started, had the cluster not changed while it was
-// decided. It is as it was: in the queue, for the next cycle, unless it was cancelled.
-type Dropped struct {
-	// Job is its id.
-	Job string
-	// Why is a [*Error] or a [*Error].
-	Why error
-}
-
 var errNoContext = errors.New("the context is nil")
 
 // Reasons of a Cluster's own.
@@ -107,12 +101,6 @@ type scratch struct {
 	numbering uint64        // of these
 	tiers     []uint8       // their memory
 	plan      Plan
-}
-
-// Placed is what one component of a job gets: see [Start].
-type Placed struct {
-	Nodes []Share
-	Takes map[string]nodeset.Use
 }
 
 // Decide runs a cycle: it copies the state, has the policy decide on the copy, checks the plan with
@@ -168,12 +156,13 @@ func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
 	clear(s.Running)
 	w.running = w.running[:0]
 	*s = Snapshot{Now: c.second(), Nodes: &w.nodes, Tiers: m.tiers(w),
-		Quotas: c.quotas.left(s.Quotas[:0]), Pending: copied(s.Pending, c.pending), Running: s.Running[:0], sound: true}
+		Quotas: c.quotas.left(s.Quotas[:0]), Pending: copied(s.Pending, c.pending), Running: s.Running[:0],
+		StrictPreemption: c.strict, sound: true}
 	w.queue = copied(w.queue, c.queue)
 	for _, job := range c.running {
 		if len(job.held) > 0 && job.id != "" { // its nodes may all be gone
 			s.Running = append(s.Running, Running{ID: job.ofJob().id, End: job.end, Segs: job.held, Uses: job.uses, Charges: job.counts,
-				Price: job.price, Class: job.class, Exempt: job.exempt()})
+				Price: job.price, Class: job.class, Exempt: job.exempt})
 			w.running = append(w.running, job)
 		}
 	}
@@ -275,11 +264,14 @@ func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) 
 		}
 	}
 	if err != nil {
-		cycle.Dropped = append(cycle.Dropped, Dropped{job.id, err})
+		if cycle.Dropped == nil {
+			cycle.Dropped = make(map[string]error)
+		}
+		cycle.Dropped[job.id] = err
 		return false
 	}
 	job.run, job.held, job.begin, job.met, job.counts = true, held[0], c.second(), d.Alternative, counts
-	job.end = job.begin + job.job.TimeLimit
+	job.end, job.exempt = job.begin+job.job.TimeLimit, job.exemptFrom(job.begin)
 	_, job.uses = d.Part(0)
 	c.quotas.count(counts, 1)
 	job.job = nil

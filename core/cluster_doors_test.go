@@ -224,14 +224,14 @@ func TestClusterEvents(t *testing.T) {
 	require.Error(t, c.Submit(wholeNodes("a", 1)))
 	require.NoError(t, c.Update(wholeNodes("a", 1)))
 	decide(t, c)
-	require.NoError(t, c.SetPrice("a", 3))
+	require.NoError(t, c.Update(scavenger("a", 3)))
 	require.NoError(t, c.Requeue("a"))
 	require.NoError(t, c.Cancel("a"))
 	require.NoError(t, c.Adopt(core.Start{Job: "b"}))
 	require.NoError(t, c.Ended("b"))
 	_, err = c.RemoveNode("n1")
 	require.NoError(t, err)
-	require.Equal(t, []string{"node n1", "quota q", "topology", "submit a", "update a", "cycle", "1", "price a", "requeue a", "cancel a",
+	require.Equal(t, []string{"node n1", "quota q", "topology", "submit a", "update a", "cycle", "1", "update a", "requeue a", "cancel a",
 		"adopt b", "end b", "remove n1"}, told)
 }
 

@@ -188,7 +188,7 @@ func TestClusterDropsShares(t *testing.T) {
 				return
 			}
 			require.Empty(t, cycle.Starts)
-			require.ErrorContains(t, cycle.Dropped[0].Why, x.want)
+			require.ErrorContains(t, cycle.Dropped["job"], x.want)
 			require.Equal(t, "job", append(decide(t, c).Waiting, core.Waiting{Job: "job"})[0].Job)
 		})
 	}

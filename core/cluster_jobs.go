@@ -32,6 +32,7 @@ type clusterJob struct {
 	uses   nodeset.Uses      // by a running job on these; never changed
 	price  int64             // once it runs; 0: nobody may have it stopped
 	class  int
+	exempt int64         // the second before which it is not stopped
 	counts nodeset.Uses  // of a running job, each as an amount; never changed
 	beside []*clusterJob // of a running job: its components, which run as jobs do
 	leader *clusterJob   // of such a component: the job
@@ -89,8 +90,8 @@ func (c *Cluster) unqueue(job *clusterJob) {
 
 // Update has the job of that ID ask for something else. A waiting job keeps its place among those
 // of its priority, and Since, unless the new one says another. Of a running job it changes the time
-// limit, the Price and the Class; the rest is for when it waits again ([Cluster.Requeue]). The error
-// is a [*Error]; then all is as it was.
+// limit, the Price, the Class and Exempt; the rest is for when it waits again ([Cluster.Requeue]). The
+// error is a [*Error]; then all is as it was.
 func (c *Cluster) Update(spec JobSpec) error {
 	return c.change(Event{Kind: "update", Job: spec.ID}, func() error {
 		old, ok := c.jobs[spec.ID]
@@ -107,7 +108,7 @@ func (c *Cluster) Update(spec JobSpec) error {
 			return err
 		}
 		old.spec, old.on, old.prefer = spec, job.on, job.prefer
-		old.end, old.price, old.class = old.begin+seconds(spec.TimeLimit), spec.Price, spec.Class
+		old.end, old.price, old.class, old.exempt = old.begin+seconds(spec.TimeLimit), spec.Price, spec.Class, old.exemptFrom(old.begin)
 		return nil
 	})
 }
@@ -200,6 +201,9 @@ func (c *Cluster) adopt(s *Start, spec JobSpec) error {
 	if !s.Begin.IsZero() {
 		job.begin = c.secondOf(s.Begin)
 	}
+	if !s.Exempt.IsZero() {
+		job.exempt = c.secondOf(s.Exempt)
+	}
 	f := cmp.Or(priceFault(s.Price, s.Class), outOf(format.GPUShare, s.GPUShare, nodeset.MaxAmount))
 	if f == nil {
 		f = takesFault("uses", &bids.Request{}, s.Takes)
@@ -239,7 +243,7 @@ func (c *Cluster) adopt(s *Start, spec JobSpec) error {
 	return nil
 }
 
-func (c *Cluster) adoptComponent(job *clusterJob, k int, p *Placed) error {
+func (c *Cluster) adoptComponent(job *clusterJob, k int, p *Start) error {
 	field := fmt.Sprintf("components[%d].uses", k)
 	if f := takesFault(field, &bids.Request{}, p.Takes); f != nil {
 		return &Error{Of: "job", Name: job.id, Job: -1, Fault: f}
@@ -263,6 +267,14 @@ func (j *clusterJob) component(k int, held []nodeset.Segment, uses nodeset.Uses)
 func (c *Cluster) runBeside(job, component *clusterJob) {
 	job.beside = append(job.beside, component)
 	c.running = append(c.running, component)
+}
+
+// exemptFrom is the second before which a job that runs from another on is not stopped; 0: none.
+func (j *clusterJob) exemptFrom(begin int64) int64 {
+	if j.spec.Exempt <= 0 {
+		return 0
+	}
+	return begin + seconds(j.spec.Exempt)
 }
 
 // ofJob is the job that a running component is of, or the job itself.
@@ -331,9 +343,12 @@ func (c *Cluster) startOf(job *clusterJob) Start {
 	if len(job.held) > 0 {
 		s.SharedGPU = int(job.held[0].Bin)
 	}
+	if job.exempt != 0 {
+		s.Exempt = c.timeOf(job.exempt)
+	}
 	for _, x := range job.beside {
 		takes, _ := m.takes(x.uses)
-		s.Components = append(s.Components, Placed{shares(m.names, x.held), takes})
+		s.Components = append(s.Components, Start{Nodes: shares(m.names, x.held), Takes: takes})
 	}
 	return s
 }

@@ -582,25 +582,14 @@ func (c *Cluster) hold(shares []Share, uses nodeset.Uses, bin int) ([]nodeset.Se
 			return nil, err
 		}
 	}
-	single, seen := make([]nodeset.Segment, 0, len(shares)), make(map[int]bool, len(shares))
-	for _, s := range shares {
-		n, ok := m.index[s.Node]
-		switch {
-		case !ok:
-			return nil, nodeFault(s.Node, "name", s.Node, "there is no such node", ErrUnknown)
-		case seen[n]:
-			return nil, nodeFault(s.Node, "name", s.Node, "is there twice", nil)
-		case s.Cores == 0 && s.GPUs == 0 && len(uses) == 0:
-			return nil, nodeFault(s.Node, "cores", s.Cores, "the job would hold nothing there", nil)
+	single, err := m.single(shares, bin, 0)
+	for _, s := range single {
+		if s.Cores == 0 && s.GPUs == 0 && len(uses) == 0 && err == nil {
+			err = nodeFault(m.names[s.First], "cores", s.Cores, "the job would hold nothing there", nil)
 		}
-		f := cmp.Or(outOf("cores", int64(s.Cores), bids.MaxCoresPerNode), outOf("gpus", int64(s.GPUs), bids.MaxGPUsPerNode),
-			outOf("shared_gpu", int64(bin), math.MaxUint8))
-		if f != nil {
-			return nil, &Error{Of: "node", Name: s.Node, Job: -1, Fault: f}
-		}
-		seen[n] = true
-		x := nodeset.Segment{First: int32(n), Last: int32(n), Cores: uint16(s.Cores), GPUs: uint8(s.GPUs), Bin: uint8(bin)}
-		single = append(single, x)
+	}
+	if err != nil {
+		return nil, err
 	}
 	held := joined(single)
 	if err := m.lack(held, uses); err != nil {
@@ -608,6 +597,29 @@ func (c *Cluster) hold(shares []Share, uses nodeset.Uses, bin int) ([]nodeset.Se
 	}
 	m.take(held, uses)
 	return held, nil
+}
+
+// single are shares by the numbers of their nodes, for a part of a job, on a shared GPU if bin says one.
+func (m *machine) single(shares []Share, bin, part int) (single []nodeset.Segment, err error) {
+	seen := make(map[int]bool, len(shares))
+	for _, s := range shares {
+		n, ok := m.index[s.Node]
+		switch {
+		case !ok:
+			return nil, nodeFault(s.Node, "name", s.Node, "there is no such node", ErrUnknown)
+		case seen[n]:
+			return nil, nodeFault(s.Node, "name", s.Node, "is there twice", nil)
+		}
+		f := cmp.Or(outOf("cores", int64(s.Cores), bids.MaxCoresPerNode), outOf("gpus", int64(s.GPUs), bids.MaxGPUsPerNode),
+			outOf("shared_gpu", int64(bin), math.MaxUint8))
+		if f != nil {
+			return nil, &Error{Of: "node", Name: s.Node, Job: -1, Fault: f}
+		}
+		seen[n] = true
+		single = append(single, nodeset.Segment{First: int32(n), Last: int32(n), Cores: uint16(s.Cores), GPUs: uint8(s.GPUs),
+			Bin: uint8(bin), Part: uint8(part)})
+	}
+	return single, nil
 }
 
 // take takes an allocation that is free off the table, also where nodes are down.

@@ -54,7 +54,7 @@ func TestClusterOfComponents(t *testing.T) {
 	start := cycle.Starts[0]
 	require.Equal(t, []core.Share{{Node: "n1", Cores: 2, GPUs: 1}}, start.Nodes)
 	require.Equal(t, map[string]nodeset.Use{"memory": {PerNode: 60}}, start.Takes)
-	require.Equal(t, []core.Placed{{Nodes: []core.Share{{"n2", 8, 0}, {"n3", 8, 0}, {"n4", 8, 0}},
+	require.Equal(t, []core.Start{{Nodes: []core.Share{{"n2", 8, 0}, {"n3", 8, 0}, {"n4", 8, 0}},
 		Takes: map[string]nodeset.Use{"memory": {PerCore: 10}}}}, start.Components)
 	require.Equal(t, map[string]int64{"cores": 26}, start.Counts)
 
@@ -73,7 +73,7 @@ func TestClusterOfComponents(t *testing.T) {
 	require.Equal(t, c.Jobs(), other.Jobs())
 
 	bad := start
-	bad.Job, bad.Components = "x", []core.Placed{{Nodes: []core.Share{{"n2", 9, 0}}}}
+	bad.Job, bad.Components = "x", []core.Start{{Nodes: []core.Share{{"n2", 9, 0}}}}
 	empty := groupCluster(t)
 	before := windowOfCluster(t, empty)
 	require.Error(t, empty.Adopt(bad))

@@ -15,14 +15,6 @@ type clusterClaim struct {
 	names []string
 }
 
-// exempt is the second before which a running job is not stopped.
-func (j *clusterJob) exempt() int64 {
-	if j.spec.Exempt <= 0 {
-		return 0
-	}
-	return j.begin + seconds(j.spec.Exempt)
-}
-
 // claimed are the claims of jobs that wait, on the nodes of now; with c.mu.
 func (c *Cluster) claimed() (claims []Claim) {
 	for _, x := range c.claims {
@@ -56,24 +48,6 @@ func (c *Cluster) claim(w *scratch) {
 			c.claims = append(c.claims, x)
 		}
 	}
-}
-
-// SetPrice says what is lost if a running job is stopped, in units of priority: see
-// Running.Price. 0 is for one that nobody may have stopped. After a cycle that has it stopped it
-// is 1. The error is a
-// [*Error]: one that is ErrUnknown, or one of a job that waits.
-func (c *Cluster) SetPrice(id string, price int64) error {
-	return c.change(Event{Kind: "price", Job: id}, func() error {
-		if f := priceFault(price, 0); f != nil {
-			return &Error{Of: "job", Name: id, Job: -1, Fault: f}
-		}
-		job, err := c.runningJob(id)
-		if err != nil {
-			return err
-		}
-		job.price = price
-		return nil
-	})
 }
 
 // stop says in the cycle which running jobs are to be stopped, and returns which jobs of the queue

@@ -5,7 +5,10 @@ package core_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,19 +51,19 @@ func TestClusterStopsBeforeItStarts(t *testing.T) {
 		require.Len(t, cycle.Waiting, 1)
 		require.Equal(t, "waits for running jobs that are being stopped for it", cycle.Waiting[0].Reason)
 		require.Equal(t, core.Preempting, cycle.Waiting[0].Why)
-		require.NoError(t, c.SetPrice("dear", 5)) // that which is being stopped is cheaper still
+		require.NoError(t, c.Update(scavenger("dear", 5))) // that which is being stopped is cheaper still
 	}
 	require.NoError(t, c.Ended("cheap"))
 	cycle := decide(t, c)
 	require.Equal(t, "a", cycle.Starts[0].Job)
 	require.Empty(t, cycle.Preempted)
 
-	require.NoError(t, c.SetPrice("dear", 0))
+	require.NoError(t, c.Update(scavenger("dear", 0)))
 	require.NoError(t, c.Submit(urgent("b", 1)))
 	cycle = decide(t, c)
 	require.Empty(t, cycle.Starts)
 	require.Empty(t, cycle.Preempted)
-	require.NoError(t, c.SetPrice("dear", 999))
+	require.NoError(t, c.Update(scavenger("dear", 999)))
 	require.Len(t, decide(t, c).Preempted, 1)
 }
 
@@ -70,10 +73,9 @@ func TestClusterPriceErrors(t *testing.T) {
 	require.EqualError(t, c.Submit(bad), "job x: price: -1: must be 0 to 1099511627776")
 	bad.Price, bad.Class = 1, 64
 	require.EqualError(t, c.Submit(bad), "job x: class: 64: must be 0 to 63")
-	require.EqualError(t, c.SetPrice("x", -1), "job x: price: -1: must be 0 to 1099511627776")
-	require.ErrorIs(t, c.SetPrice("x", 1), core.ErrUnknown)
-	require.NoError(t, c.Submit(wholeNodes("waits", 1)))
-	require.EqualError(t, c.SetPrice("waits", 1), "job waits: id: waits: the job does not run")
+	require.NoError(t, c.Submit(scavenger("x", 1)))
+	decide(t, c)
+	require.EqualError(t, c.Update(scavenger("x", -1)), "job x: price: -1: must be 0 to 1099511627776")
 	require.EqualError(t, c.Adopt(core.Start{Job: "y", Price: -1, Nodes: []core.Share{{Node: "n1", Cores: 1}}}),
 		"job y: price: -1: must be 0 to 1099511627776")
 }
@@ -196,7 +198,8 @@ func TestGangsPreemptAndArePreempted(t *testing.T) {
 	cycle := decide(t, c)
 	require.Equal(t, "other", cycle.Starts[0].Job)
 	require.Len(t, cycle.Waiting, 1)
-	require.NoError(t, c.SetPrice("other", 7))
+	other.Price = 7
+	require.NoError(t, c.Update(other))
 	var text bytes.Buffer
 	require.NoError(t, c.WriteWindow(&text))
 	w, err := window.Read(&text, "w.json")
@@ -231,11 +234,9 @@ func TestQuotaIsReclaimed(t *testing.T) {
 func TestStrictPreemptionAndLeastTime(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		o := core.Preset("none")
-		o.StrictPreemption, o.Clock = strict, func() time.Time { return now }
-		policy, err := core.NewAuction(o, nil)
-		require.NoError(t, err)
-		c, err := core.NewCluster(core.ClusterOptions{Policy: policy, Clock: o.Clock})
+		o := core.ClusterOptions{Clock: func() time.Time { return now }}
+		o.StrictPreemption = strict
+		c, err := core.NewCluster(o)
 		require.NoError(t, err)
 		require.NoError(t, c.SetNode(core.Node{Name: "n", Capacity: nodeset.Capacity{Cores: 11}}))
 		for i := range 11 {
@@ -247,8 +248,17 @@ func TestStrictPreemptionAndLeastTime(t *testing.T) {
 		require.NoError(t, c.Submit(core.JobSpec{ID: "high", Priority: 1000, TimeLimit: time.Hour,
 			Request: bids.Request{Cores: 11}, Preempts: 2}))
 		require.Empty(t, decide(t, c).Preempted)
+		o.StrictPreemption = false // the window says it
+		again, err := core.ReadWindow(strings.NewReader(windowOfCluster(t, c)), "w", o)
+		require.NoError(t, err)
+		for _, c := range []*core.Cluster{c, again} {
+			require.Empty(t, decide(t, c).Preempted)
+			require.Equal(t, starts[0].Exempt, c.Running()[0].Exempt)
+		}
 		now = now.Add(time.Minute)
-		require.Len(t, decide(t, c).Preempted, map[bool]int{false: 0, true: 11}[strict])
+		for _, c := range []*core.Cluster{c, again} {
+			require.Len(t, decide(t, c).Preempted, map[bool]int{false: 0, true: 11}[strict])
+		}
 	}
 }
 
@@ -270,4 +280,61 @@ func TestSharedGPUsAndPreemption(t *testing.T) {
 	require.NoError(t, c.Ended("low"))
 	require.NoError(t, c.Ended("share"))
 	require.Len(t, decide(t, c).Starts, 2)
+}
+
+// A second cycle, of another process that has the state or of one that was told what the first decided: who
+// waited for a stop starts, nobody else does, and nobody is stopped again.
+func TestClaimsAreStored(t *testing.T) {
+	for _, parts := range []int{1, 2} {
+		c, clock := newCluster(t, 4)
+		for i := range 4 {
+			require.NoError(t, c.Submit(scavenger(fmt.Sprint("v", i), int64(2+i))))
+		}
+		decide(t, c)
+		high, low := urgent("high", 3-parts), urgent("low", 1)
+		if parts == 2 {
+			high.Components = []core.Way{{Request: high.Request}}
+		}
+		low.Priority, low.Preempts = 50, 0
+		require.NoError(t, c.Submit(high))
+		require.NoError(t, c.Submit(low))
+		text := windowOfCluster(t, c)
+		first := decide(t, c)
+		require.Len(t, first.Preempted, 2)
+		for _, x := range first.Preempted {
+			require.NoError(t, c.Ended(x.Job))
+		}
+		clock.Advance(time.Minute)
+		stored, err := core.ReadWindow(strings.NewReader(windowOfCluster(t, c)), "w", core.ClusterOptions{Clock: clock.Now})
+		require.NoError(t, err)
+		told, err := core.ReadWindow(strings.NewReader(afterPlan(t, text)), "w", core.ClusterOptions{Clock: clock.Now})
+		require.NoError(t, err)
+		for _, c := range []*core.Cluster{stored, told, c} {
+			cycle := decide(t, c)
+			require.Equal(t, "high", cycle.Starts[0].Job)
+			require.Len(t, cycle.Starts, 1)
+			require.Empty(t, cycle.Preempted)
+		}
+	}
+}
+
+// afterPlan is a window when those are gone whom a plan stops, with the plan's claims.
+func afterPlan(t *testing.T, text string) string {
+	w, err := window.Read(strings.NewReader(text), "w")
+	require.NoError(t, err)
+	a, err := core.NewAuction(core.Preset("none"), nil)
+	require.NoError(t, err)
+	var p core.Plan
+	require.NoError(t, a.Decide(t.Context(), &w.Snapshot, core.Limits{}, &p))
+	o, err := window.NewOutcome("", w, &p)
+	require.NoError(t, err)
+	var next map[string]any
+	require.NoError(t, json.Unmarshal([]byte(text), &next))
+	next["running"] = slices.DeleteFunc(next["running"].([]any), func(r any) bool {
+		return slices.ContainsFunc(o.Preempted, func(x window.Preemption) bool { return x.Job == r.(map[string]any)["id"] })
+	})
+	next["claims"] = o.Claims
+	again, err := json.Marshal(next)
+	require.NoError(t, err)
+	return string(again)
 }

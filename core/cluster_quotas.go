@@ -83,15 +83,6 @@ func (q *clusterQuotas) numbered(id, field string, counts map[string]nodeset.Use
 	return nil, jobFault(id, field, unknown, "there is no such quota"+hint, ErrUnknown)
 }
 
-// amounts is what an allocation of that size counts by charges, as charges of the job alone.
-func amounts(charges nodeset.Uses, size place.Size) (sums nodeset.Uses) {
-	for i := range charges {
-		c := &charges[i]
-		sums = append(sums, nodeset.Use{Row: c.Row, PerJob: min(place.Count(c, size), bids.MaxRate)})
-	}
-	return sums
-}
-
 // lack reports the first quota that has too little left for what a job counts.
 func (q *clusterQuotas) lack(id string, sums nodeset.Uses) error {
 	for _, c := range sums {
@@ -137,16 +128,8 @@ func (q *clusterQuotas) adopted(id string, counts map[string]int64) (nodeset.Use
 // job alone.
 func amountsOfParts(way *bids.Request, held [][]nodeset.Segment) (sums nodeset.Uses) {
 	for k, part := range held {
-		for _, a := range amounts(way.Part(k).Charges, place.SizeOf(part)) {
-			i := slices.IndexFunc(sums, func(c nodeset.Use) bool { return c.Row >= a.Row })
-			switch {
-			case i < 0:
-				sums = append(sums, a)
-			case sums[i].Row == a.Row:
-				sums[i].PerJob = min(sums[i].PerJob+a.PerJob, bids.MaxRate)
-			default:
-				sums = slices.Insert(sums, i, a)
-			}
+		for _, c := range way.Part(k).Charges {
+			sums = place.AddAmount(sums, c.Row, place.Count(&c, place.SizeOf(part)))
 		}
 	}
 	return sums

@@ -40,7 +40,8 @@ func (c *Cluster) window() (*format.Window, error) {
 	defer c.mu.Unlock()
 	c.nameQueue()
 	now := c.timeOf(c.second())
-	f := &format.Window{Time: now.Format(time.RFC3339Nano), Nodes: []format.Node{}, Jobs: make([]format.Job, 0, len(c.queue))}
+	f := &format.Window{Time: now.Format(time.RFC3339Nano), Nodes: []format.Node{}, Jobs: make([]format.Job, 0, len(c.queue)),
+		StrictPreemption: c.strict}
 	err := c.writeNodes(f)
 	for i, q := range c.quotas.left(nil) {
 		f.Quotas = append(f.Quotas, format.Quota{Name: q.Name, Left: q.Left})
@@ -56,6 +57,10 @@ func (c *Cluster) window() (*format.Window, error) {
 	}
 	for _, job := range c.queue {
 		f.Jobs = append(f.Jobs, x.job(&job.spec))
+	}
+	for _, k := range c.claimed() {
+		claim, err := format.NewClaim(k.For, c.machine.names, k.Segs, k.Until-c.now)
+		f.Claims, x.err = append(f.Claims, claim), cmp.Or(x.err, err)
 	}
 	return f, x.err
 }
@@ -127,8 +132,9 @@ type windowWriter struct {
 func (w *windowWriter) running(c *Cluster, job *clusterJob) format.Running {
 	s := c.startOf(job)
 	end := min(max(seconds(s.End.Sub(w.now)), 0), NoTimeLimit)
-	x := format.Running{ID: job.id, Held: w.held(s.Nodes, s.Takes), End: &end,
-		Ran: max(seconds(w.now.Sub(s.Begin)), 0), GPUShare: s.GPUShare, SharedGPU: s.SharedGPU, Price: s.Price, Class: s.Class}
+	x := format.Running{ID: job.id, Held: w.held(job.held, s.Takes), End: &end,
+		Ran: max(seconds(w.now.Sub(s.Begin)), 0), GPUShare: s.GPUShare, SharedGPU: s.SharedGPU, Price: s.Price, Class: s.Class,
+		Exempt: max(job.exempt-c.now, 0)}
 	for name, amount := range s.Counts {
 		if x.Charges == nil {
 			x.Charges = make(format.Uses)
@@ -137,8 +143,8 @@ func (w *windowWriter) running(c *Cluster, job *clusterJob) format.Running {
 			x.Charges[name] = nodeset.Use{PerJob: amount}
 		}
 	}
-	for _, p := range s.Components {
-		x.Components = append(x.Components, w.held(p.Nodes, p.Takes))
+	for k, p := range s.Components {
+		x.Components = append(x.Components, w.held(job.beside[k].held, p.Takes))
 	}
 	if job.spec.ID != "" {
 		asked := w.job(&job.spec)
@@ -147,21 +153,17 @@ func (w *windowWriter) running(c *Cluster, job *clusterJob) format.Running {
 	return x
 }
 
-func (w *windowWriter) held(on []Share, takes map[string]nodeset.Use) (x format.Held) {
-	var names []string
-	for _, s := range on {
-		names = append(names, s.Node)
-		x.Cores, x.GPUs = append(x.Cores, s.Cores), append(x.GPUs, s.GPUs)
-	}
-	x.Nodes, x.Uses = w.list(names), takes
-	return x
+func (w *windowWriter) held(segs []nodeset.Segment, takes map[string]nodeset.Use) format.Held {
+	place, err := format.NewPlace(w.m.names, segs)
+	w.err = cmp.Or(w.err, err)
+	return format.Held{Place: place, Uses: takes}
 }
 
 func (w *windowWriter) job(s *JobSpec) format.Job {
 	limit := min(seconds(s.TimeLimit), NoTimeLimit)
 	own := Way{s.Request, s.Components, s.On, s.Takes, s.GPUShare, s.Counts}
 	x := format.Job{ID: s.ID, Priority: s.Priority, TimeLimit: &limit, Waited: seconds(w.now.Sub(s.Since)), Request: w.request(&own),
-		Prefer: w.list(s.Prefer), Price: s.Price, Class: s.Class}
+		Prefer: w.list(s.Prefer), Price: s.Price, Class: s.Class, Exempt: max(seconds(s.Exempt), 0)}
 	for classes := s.Preempts; classes != 0; classes &= classes - 1 {
 		x.Preempts = append(x.Preempts, bits.TrailingZeros64(classes))
 	}
@@ -202,7 +204,7 @@ func (w *windowWriter) list(names []string) string {
 }
 
 // ReadWindow returns the cluster that a window is the state of: one that [Cluster.WriteWindow] has
-// written, or any other. The package comment of internal/window says what a window has. Its time is
+// written, or any other; docs/windows.md says what a window has. Its time is
 // that which it says, or now. name is that of the file for errors, which name the line, the element
 // and the field, and have the errors of the Cluster's methods within. What a window says is free,
 // though nobody holds it, is free no more: [Cluster.Snapshot] has what nobody holds.
@@ -220,8 +222,9 @@ func ReadWindow(in io.Reader, name string, o ClusterOptions) (*Cluster, error) {
 			return nil, fmt.Errorf("%s: time: %w", name, err)
 		}
 	}
+	c.strict = c.strict || f.StrictPreemption
 	r := &windowReader{c: c, f: f, lists: make(map[string][]string)}
-	for _, read := range []func() error{r.quotas, r.nodes, r.running, r.jobs, r.free} {
+	for _, read := range []func() error{r.quotas, r.nodes, r.running, r.jobs, r.claims, r.free} {
 		if err := read(); err != nil {
 			return nil, err
 		}
@@ -422,16 +425,20 @@ func (r *windowReader) running() error {
 			end = *x.End
 		}
 		s.Begin, s.End = r.c.timeOf(-x.Ran), r.c.timeOf(end)
-		err := cmp.Or(r.within("running", i, "end_s", end, NoTimeLimit), r.within("running", i, "ran_s", x.Ran, NoTimeLimit))
+		err := cmp.Or(r.within("running", i, "end_s", end, NoTimeLimit), r.within("running", i, "ran_s", x.Ran, NoTimeLimit),
+			r.within("running", i, "exempt_s", x.Exempt, NoTimeLimit))
 		if err != nil {
 			return err
 		}
-		if s.Nodes, err = r.held(i, "", &x.Held); err != nil {
+		if x.Exempt > 0 {
+			s.Exempt = r.c.timeOf(x.Exempt)
+		}
+		if s.Nodes, err = r.place("running", i, "", &x.Place); err != nil {
 			return err
 		}
 		for k := range x.Components {
-			p := Placed{Takes: x.Components[k].Uses}
-			if p.Nodes, err = r.held(i, fmt.Sprintf("components[%d].", k), &x.Components[k]); err != nil {
+			p := Start{Takes: x.Components[k].Uses}
+			if p.Nodes, err = r.place("running", i, fmt.Sprintf("components[%d].", k), &x.Components[k].Place); err != nil {
 				return err
 			}
 			s.Components = append(s.Components, p)
@@ -480,18 +487,46 @@ func counted(charges format.Uses, nodes []Share) map[string]int64 {
 	return counts
 }
 
-// held are what a running job or a component of it holds of nodes.
-func (r *windowReader) held(i int, prefix string, x *format.Held) (on []Share, err error) {
+// claims reads the claims, which say what the last plan did: one that can be none is as if it were not there.
+func (r *windowReader) claims() error {
+	for i := range r.f.Claims {
+		x, k := &r.f.Claims[i], clusterClaim{names: r.c.machine.names}
+		if err := r.within("claims", i, "until_s", x.Until, NoTimeLimit); err != nil {
+			return err
+		}
+		k.For, k.Until = x.For, x.Until
+		for part, p := range append([]format.Place{x.Place}, x.Components...) {
+			prefix := ""
+			if part > 0 {
+				prefix = fmt.Sprintf("components[%d].", part-1)
+			}
+			on, err := r.place("claims", i, prefix, &p)
+			if err != nil {
+				return err
+			}
+			single, err := r.c.machine.single(on, 0, part)
+			if err != nil {
+				return r.fault("claims", i, err)
+			}
+			k.Segs = append(k.Segs, joined(single)...)
+		}
+		r.c.claims = append(r.c.claims, k)
+	}
+	return nil
+}
+
+// place is where a running job is, a claim, or a component of it.
+func (r *windowReader) place(list string, i int, prefix string, x *format.Place) (on []Share, err error) {
 	names, err := r.expand(x.Nodes)
 	switch {
 	case err != nil:
-		return nil, r.wrong("running", i, prefix+"nodes", x.Nodes, "%v", err)
+		return nil, r.wrong(list, i, prefix+"nodes", x.Nodes, "%v", err)
 	case len(names) == 0 && r.f.Time == "": // of a cluster that has lost them it can be
-		return nil, r.wrong("running", i, prefix+"nodes", `""`, "are missing")
+		return nil, r.wrong(list, i, prefix+"nodes", `""`, "are missing")
 	case x.Cores == nil:
-		return nil, r.wrong("running", i, prefix+"cores_per_node", `""`, "is missing; 0 if it holds none")
+		return nil, r.wrong(list, i, prefix+"cores_per_node", `""`, "is missing; 0 if it holds none")
 	case !x.Cores.Covers(len(names)) || !x.GPUs.Covers(len(names)):
-		return nil, r.wrong("running", i, prefix+"cores_per_node", len(x.Cores),
+		return nil, r.wrong(list, i, prefix+"cores_per_node", len(x.Cores),
 			"this and gpus_per_node are a number, or one for each of %d nodes", len(names))
 	}
 	for k, name := range names {
@@ -522,7 +557,8 @@ func (r *windowReader) spec(list string, i int, j *format.Job) (s JobSpec, err e
 	if j.TimeLimit != nil {
 		limit = *j.TimeLimit
 	}
-	err = cmp.Or(r.within(list, i, "time_limit_s", limit, NoTimeLimit), r.within(list, i, "waited_s", j.Waited, NoTimeLimit))
+	err = cmp.Or(r.within(list, i, "time_limit_s", limit, NoTimeLimit), r.within(list, i, "waited_s", j.Waited, NoTimeLimit),
+		r.within(list, i, "exempt_s", j.Exempt, NoTimeLimit))
 	if err != nil {
 		return s, err
 	}
@@ -532,7 +568,7 @@ func (r *windowReader) spec(list string, i int, j *format.Job) (s JobSpec, err e
 	}
 	s = JobSpec{ID: j.ID, Request: own.Request, Components: own.Components, On: own.On, Takes: own.Takes, GPUShare: own.GPUShare,
 		Counts: own.Counts, Priority: j.Priority, TimeLimit: time.Duration(limit) * time.Second,
-		Since: r.c.timeOf(-j.Waited), Price: j.Price, Class: j.Class}
+		Since: r.c.timeOf(-j.Waited), Price: j.Price, Class: j.Class, Exempt: time.Duration(j.Exempt) * time.Second}
 	if s.Prefer, err = r.expand(j.Prefer); err != nil {
 		return s, r.wrong(list, i, "prefer", j.Prefer, "%v", err)
 	}

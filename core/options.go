@@ -43,10 +43,6 @@ type AuctionOptions struct {
 	// machine could meet the job, left-overs and reserved places none. From the first node to the last
 	// of two blocks there are at most twice as many nodes as the job has.
 	Compact bool
-	// StrictPreemption has a job with the right stop any number of running jobs, whatever their prices
-	// are together, those of the lowest Class first, as Slurm and Kubernetes do. Without it all prices
-	// together are less than its priority.
-	StrictPreemption bool
 	settings.Inner
 	// Determiner makes what chooses the winners, with the auction's solver. Without it, that is
 	// AUCSCHED2's choice: bids say what each of their nodes gives (aucsched2, section 2).

@@ -169,7 +169,7 @@ func (x *preemption) findVictims() {
 	}
 	slices.SortFunc(x.victims, func(a, b victim) int {
 		byClass := 0
-		if x.opts.StrictPreemption {
+		if x.s.StrictPreemption {
 			byClass = cmp.Compare(s.Running[a.running].Class, s.Running[b.running].Class)
 		}
 		return cmp.Or(byClass, cmp.Compare(a.price, b.price), cmp.Compare(a.running, b.running))
@@ -301,7 +301,7 @@ func (x *preemption) find(priority int64) bool {
 	if x.fits() {
 		return true
 	}
-	strict := x.opts.StrictPreemption
+	strict := x.s.StrictPreemption
 	alone := x.choose() && (strict || x.priceOut(0, x.starts) < priority)
 	if x.starts == len(x.rivals) {
 		if !alone {
@@ -352,7 +352,7 @@ func (x *preemption) choose() bool {
 	}
 	x.greedy()
 	x.isBest()
-	if !x.opts.StrictPreemption {
+	if !x.s.StrictPreemption {
 		// those that hold much for what they are worth may be cheaper
 		slices.SortStableFunc(x.order, func(a, b int32) int {
 			return cmp.Compare(x.victims[x.rivals[a].number].density, x.victims[x.rivals[b].number].density)

@@ -42,7 +42,7 @@ type Job struct {
 	Offer []nodeset.Segment
 	// Preempts are the classes of running jobs that may be stopped to make room for the job: bit c
 	// stands for Running.Class c. Auction stops nobody for a job that could start on what jobs behind
-	// it would get, and of those who will do the cheapest; see AuctionOptions.StrictPreemption.
+	// it would get, and of those who will do the cheapest; see Snapshot.StrictPreemption.
 	Preempts uint64
 }
 
@@ -98,6 +98,10 @@ type Snapshot struct {
 	Running []Running
 	// Claims are those of the last Plan: places for jobs for which running ones are stopped.
 	Claims []Claim
+	// StrictPreemption has a job with the right stop any number of running jobs, whatever their prices
+	// are together, those of the lowest Class first, as Slurm and Kubernetes do. Without it all prices
+	// together are less than its priority.
+	StrictPreemption bool
 
 	sound bool // a Cluster has checked all
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package format has the JSON of a window, which core.Cluster reads and writes. The package comment
-// of internal/window says what the fields mean.
+// Package format has the JSON of a window, which core.Cluster reads and writes: docs/windows.md says
+// what the fields mean.
 package format
 
 import (
@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/aucsched/aucsched/internal/hostlist"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // States of a node.
@@ -29,6 +32,10 @@ type Window struct {
 	Jobs     []Job     `json:"jobs"`
 	// Quotas bound what jobs take together.
 	Quotas []Quota `json:"quotas,omitempty"`
+	// Claims are places for jobs for which running ones are stopped, as the last plan had them.
+	Claims []Claim `json:"claims,omitempty"`
+	// StrictPreemption has those of the lowest class be stopped, whatever their prices are together.
+	StrictPreemption bool `json:"strict_preemption,omitempty"`
 }
 
 // Node is a list of equal nodes.
@@ -69,9 +76,10 @@ type Job struct {
 	Alternatives []Request `json:"alternatives,omitempty"`
 	// Preempts are the classes of running jobs that may be stopped for the job.
 	Preempts []int `json:"preempts,omitempty"`
-	// Price and Class are those that it has once it runs.
-	Price int64 `json:"price,omitempty"`
-	Class int   `json:"class,omitempty"`
+	// Price, Class and Exempt are those that it has once it runs.
+	Price  int64 `json:"price,omitempty"`
+	Class  int   `json:"class,omitempty"`
+	Exempt int64 `json:"exempt_s,omitempty"`
 }
 
 // Request is one way to meet a job.
@@ -100,12 +108,56 @@ type Request struct {
 	AllWithin  int       `json:"all_within,omitempty"`
 }
 
-// Held is what a job, or a component of it, holds.
-type Held struct {
+// Place is where a job, or a component of it, is.
+type Place struct {
 	Nodes string  `json:"nodes"`
 	Cores PerNode `json:"cores_per_node"`
 	GPUs  PerNode `json:"gpus_per_node,omitempty"`
-	Uses  Uses    `json:"uses,omitempty"`
+}
+
+// NewPlace is that of an allocation, whose nodes have these names.
+func NewPlace(names []string, segs []nodeset.Segment) (p Place, err error) {
+	var on []string
+	for _, s := range segs {
+		for _, name := range names[s.First : s.Last+1] {
+			on, p.Cores, p.GPUs = append(on, name), append(p.Cores, int(s.Cores)), append(p.GPUs, int(s.GPUs))
+		}
+	}
+	p.Nodes, err = hostlist.Compress(on)
+	return p, err
+}
+
+// Claim is the place of a job for which running ones are stopped.
+type Claim struct {
+	For string `json:"for"`
+	Place
+	Components []Place `json:"components,omitempty"`
+	// Until is in how many seconds it is over.
+	Until int64 `json:"until_s"`
+}
+
+// NewClaim is that of a job which is to be on segs, part after part, until so many seconds from now.
+func NewClaim(job string, names []string, segs []nodeset.Segment, until int64) (c Claim, err error) {
+	c.For, c.Until = job, until
+	for k := 0; len(segs) > 0 && err == nil; k++ {
+		n, p := 1, Place{}
+		for n < len(segs) && segs[n].Part == segs[0].Part {
+			n++
+		}
+		if p, err = NewPlace(names, segs[:n]); k == 0 {
+			c.Place = p
+		} else {
+			c.Components = append(c.Components, p)
+		}
+		segs = segs[n:]
+	}
+	return c, err
+}
+
+// Held is what a job, or a component of it, holds.
+type Held struct {
+	Place
+	Uses Uses `json:"uses,omitempty"`
 }
 
 // Running is a job that holds nodes.
@@ -123,6 +175,8 @@ type Running struct {
 	// Price is what is lost if the job is stopped; 0: it may not be. Class says for whom it may.
 	Price int64 `json:"price,omitempty"`
 	Class int   `json:"class,omitempty"`
+	// Exempt is for how long from now on it may not be stopped.
+	Exempt int64 `json:"exempt_s,omitempty"`
 	// Components are what its components hold.
 	Components []Held `json:"components,omitempty"`
 	// Job is what the job asked for, so that it can wait again.

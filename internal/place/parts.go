@@ -72,10 +72,10 @@ func (x *Parts) countLeast() {
 }
 
 // count adds an amount to what is counted against a quota.
-func (x *Parts) count(quota int, amount int64) { x.least = addAmount(x.least, quota, amount) }
+func (x *Parts) count(quota int, amount int64) { x.least = AddAmount(x.least, quota, amount) }
 
-// addAmount adds what is counted against a quota to amounts, which ascend by quota.
-func addAmount(amounts nodeset.Uses, quota int, amount int64) nodeset.Uses {
+// AddAmount adds what is counted against a quota to amounts, which ascend by quota.
+func AddAmount(amounts nodeset.Uses, quota int, amount int64) nodeset.Uses {
 	i := 0
 	for i < len(amounts) && amounts[i].Row < quota {
 		i++

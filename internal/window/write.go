@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/format"
 	"github.com/aucsched/aucsched/internal/hostlist"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -24,8 +25,10 @@ type Outcome struct {
 	Bids      int        `json:"bids,omitempty"`
 	Classes   int        `json:"bid_classes,omitempty"`
 	Rows      int        `json:"rows,omitempty"`
-	// Preempted are the running jobs that have to be stopped first.
-	Preempted []Preemption `json:"preempted,omitempty"`
+	// Preempted are the running jobs that have to be stopped first, and Claims the places of those for
+	// whom that is done, for the next window.
+	Preempted []Preemption   `json:"preempted,omitempty"`
+	Claims    []format.Claim `json:"claims,omitempty"`
 }
 
 // Preemption is a running job that has to be stopped, and the jobs that start when it is gone.
@@ -82,6 +85,13 @@ func NewOutcome(policy string, w *Window, p *core.Plan) (*Outcome, error) {
 			stop.For = append(stop.For, w.Snapshot.Pending[j].ID)
 		}
 		o.Preempted = append(o.Preempted, stop)
+	}
+	for _, k := range p.Claims {
+		claim, err := format.NewClaim(k.For, w.Names, k.Segs, k.Until-w.Snapshot.Now)
+		if err != nil {
+			return nil, fmt.Errorf("claim of %s: %w", k.For, err)
+		}
+		o.Claims = append(o.Claims, claim)
 	}
 	known := make(map[int]*core.Decision, len(p.Decisions))
 	for i := range p.Decisions {

@@ -37,7 +37,7 @@ func Plan(p *older.Policies, write func(io.Writer, core.Policy) error) *cobra.Co
 	c := &cobra.Command{
 		Use:   "plan WINDOW.json",
 		Short: "Decide one window: which jobs start now, and on which nodes, cores and GPUs",
-		Long: `plan reads a machine and a queue (see package window for the format; - is standard
+		Long: `plan reads a machine and a queue (docs/windows.md has the format; - is standard
 input), decides once, checks the decisions with the independent verifier and prints
 them.
 
