@@ -16,7 +16,6 @@ require (
 	golang.org/x/sys v0.39.0
 	golang.org/x/term v0.32.0
 	google.golang.org/protobuf v1.36.11
-	gopkg.in/yaml.v3 v3.0.1
 	pgregory.net/rapid v1.2.0
 )
 
@@ -29,4 +28,5 @@ require (
 	github.com/pmezard/go-difflib v1.0.0 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	golang.org/x/exp v0.0.0-20221217163422-3c43f8badb15 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
 )

@@ -3,8 +3,8 @@
 package benchmarks
 
 import (
+	"github.com/aucsched/aucsched/benchmarks/switches"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/slurm/switches"
 	"github.com/aucsched/aucsched/nodeset"
 )
 

@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/benchmarks/switches"
 	"github.com/aucsched/aucsched/internal/hostlist"
-	"github.com/aucsched/aucsched/internal/slurm/switches"
 	"github.com/aucsched/aucsched/nodeset"
 )
 

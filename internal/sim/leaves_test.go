@@ -9,7 +9,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/slurm/switches"
+	"github.com/aucsched/aucsched/internal/test/draw"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -17,8 +17,7 @@ import (
 // Of eight nodes below two leaves two are busy when a job of three comes: with a topology it is
 // below one leaf, by the auction as by Slurm's selection; blind policies lay it across.
 func TestLeavesOfJobs(t *testing.T) {
-	tree, err := switches.Even(8, 2)
-	require.NoError(t, err)
+	tree := draw.Tree(t, 8, 2)
 	job := func(submit int64, nodes int) workload.Job {
 		return workload.Job{Job: core.Job{ID: string(rune('a' + submit)), Priority: 1, TimeLimit: 100,
 			Request: bids.Request{MinNodes: nodes, TasksPerNode: 4}}, Submit: submit, Duration: 50}

@@ -9,7 +9,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/internal/slurm/switches"
 	"github.com/aucsched/aucsched/internal/test/draw"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -34,8 +33,7 @@ func TestTreeSelection(t *testing.T) {
 			bids.Request{MinNodes: 3, TasksPerNode: all, Contiguous: true}, "2:16 3:16 4:16"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tree, err := switches.Even(12, 3)
-			require.NoError(t, err)
+			tree := draw.Tree(t, 12, 3)
 			s := Selector{Tree: tree}
 			segs, ok, err := s.Select(draw.CoresFree(t, x.free...), &x.job, nil, nil)
 			require.NoError(t, err)
@@ -80,8 +78,7 @@ func TestForestSelection(t *testing.T) {
 func TestTreeSelectionBelowLeaves(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 90).Draw(t, "nodes")
-		tree, err := switches.Even(n, rapid.IntRange(1, n).Draw(t, "leaves"))
-		require.NoError(t, err)
+		tree := draw.Tree(t, n, rapid.IntRange(1, n).Draw(t, "leaves"))
 		free, idle, below := make([]uint16, n), 0, map[int32]int{}
 		for i := range free {
 			if rapid.Bool().Draw(t, "idle") {

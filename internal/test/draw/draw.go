@@ -140,3 +140,17 @@ func Topology(nodes int, switches []Switch) (*nodeset.Topology, error) {
 	}
 	return nodeset.NewTopology(leaf, bare)
 }
+
+// Tree is a topology of nodes that are below so many leaves, in order, and these below one root.
+func Tree(t require.TestingT, nodes, leaves int) *nodeset.Topology {
+	switches, leaf := []nodeset.Switch{}, make([]int32, nodes)
+	for i := range leaves {
+		switches = append(switches, nodeset.Switch{Name: fmt.Sprint("leaf", i), Parent: leaves})
+	}
+	for n := range leaf {
+		leaf[n] = int32(n * leaves / nodes)
+	}
+	tree, err := nodeset.NewTopology(leaf, append(switches, nodeset.Switch{Name: "root", Parent: -1}))
+	require.NoError(t, err)
+	return tree
+}
