@@ -59,6 +59,7 @@ func NewAuction(o AuctionOptions, solver ipmodel.Solver) (*Auction, error) {
 	a := &Auction{opts: o}
 	a.window.opts, a.reservations.opts, a.bidding.opts, a.winners.opts, a.awards.opts = &a.opts, &a.opts, &a.opts, &a.opts, &a.opts
 	a.preemption.opts, a.planning.opts = &a.opts, &a.opts
+	a.reservations.claims.booked = &a.window.normal.booked
 	a.model.build.Merge = true
 	a.winners.by = &packing{solver: solver}
 	if o.Determiner != nil {

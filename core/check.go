@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/cycle"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // ErrBusy is what Decide returns when another goroutine is in it. That one goes on undisturbed. The
@@ -51,6 +53,12 @@ func (c *checker) check(s *Snapshot) error {
 	}
 	if err := s.runningFault(); err != nil {
 		return err
+	}
+	booked := slices.DeleteFunc(slices.Clone(s.Claims), func(c Claim) bool {
+		return c.Reservation == "" || nodeset.CheckSegments(c.Segs, s.Nodes.Len()) == nil
+	})
+	if len(booked) > 0 {
+		return fmt.Errorf("reservation %s: its nodes are not those of the machine, in order", booked[0].Reservation)
 	}
 	last, ascending := int64(MaxPriority), true
 	for i, job := range s.Pending {

@@ -36,6 +36,7 @@ type Cluster struct {
 	pending []*Job        // those of the queue
 	running []*clusterJob // in the order of their starts
 	claims  []clusterClaim
+	booked  []Reservation
 	machine machine
 	quotas  clusterQuotas
 }
@@ -64,11 +65,11 @@ type ClusterOptions struct {
 type Event struct {
 	At time.Time
 	// Kind is submit, update, cancel, adopt, requeue or end, of a Job; node or remove, of a
-	// Node; topology; quota, of a Quota; or cycle, which has a Cycle with the jobs that it starts. The
+	// Node; topology; quota, of a Quota; reservation; or cycle, which has a Cycle with the jobs that it starts. The
 	// Cycle is the caller's: only read it.
-	Kind             string
-	Job, Node, Quota string
-	Cycle            *Cycle
+	Kind                          string
+	Job, Node, Quota, Reservation string
+	Cycle                         *Cycle
 }
 
 // Node is a node of a Cluster.
@@ -126,6 +127,8 @@ type JobSpec struct {
 	// Since is from when on it could have started; zero: from now on, or of a job that is there
 	// already as before.
 	Since time.Time
+	// Reservation names that which the job is of; "": none. See SetReservation.
+	Reservation string
 	// Preempts are the classes of running jobs that may be stopped for the job. See Job.Preempts.
 	Preempts uint64
 	// Price and Class say for whom the job may be stopped once it runs, with all its components, and

@@ -101,6 +101,7 @@ type scratch struct {
 	numbering uint64        // of these
 	tiers     []uint8       // their memory
 	plan      Plan
+	claims    []Claim // of now, when the plan is there
 }
 
 // Decide runs a cycle: it copies the state, has the policy decide on the copy, checks the plan with
@@ -210,6 +211,7 @@ func (c *Cluster) apply(w *scratch, at time.Time) (*Cycle, error) {
 			return nil, err
 		}
 	}
+	w.claims = c.claimed()
 	waits := c.stop(w, cycle)
 	var started []int // where they are in the queue
 	for i := range w.plan.Decisions {
@@ -317,6 +319,9 @@ func (c *Cluster) stillHolds(w *scratch, job *clusterJob, d *Decision) (held [][
 	if err == nil && tree != w.snapshot.Topology {
 		err = checkBelow(tree, &way, all)
 	}
+	if barred := barred(w.claims, c.now, job.job, all); barred != nil {
+		err = jobFault(job.id, "reservation", job.spec.Reservation, barred.Error(), nil)
+	}
 	return held, err
 }
 
@@ -412,9 +417,10 @@ func (x *Explanation) name(s *Snapshot, nodes []string) {
 	for _, rivals := range [][]Rival{x.Rivals, x.Stops} {
 		for i := range rivals {
 			r := &rivals[i]
-			if r.Nodes = shares(nodes, r.Segs); r.Role == Holds {
+			switch r.Nodes = shares(nodes, r.Segs); {
+			case r.Role == Holds:
 				r.ID = s.Running[r.Job].ID
-			} else {
+			case r.Job >= 0:
 				r.ID = s.Pending[r.Job].ID
 			}
 		}

@@ -151,3 +151,51 @@ func ExampleJobSpec() {
 	// whole has [{g1 1 1}] and 0 of GPU 0
 	// c has [{g1 1 0}] and 10 of GPU 1
 }
+
+// A maintenance of all nodes at two o'clock, and an hour for a class before it: who would run into either
+// waits, and is told until when.
+func ExampleCluster_SetReservation() {
+	ctx, clock := context.Background(), time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	cluster, err := core.NewCluster(core.ClusterOptions{Clock: func() time.Time { return clock }})
+	for _, name := range []string{"a1", "a2"} {
+		err = errors.Join(err, cluster.SetNode(core.Node{Name: name, Capacity: nodeset.Capacity{Cores: 8}}))
+	}
+	at := func(hour int) time.Time { return clock.Truncate(24 * time.Hour).Add(time.Duration(hour) * time.Hour) }
+	err = errors.Join(err,
+		cluster.SetReservation(core.Reservation{Name: "maint", Start: at(14), End: at(18)}),
+		cluster.SetReservation(core.Reservation{Name: "class", Nodes: []string{"a1"}, Start: at(12), End: at(13)}))
+	node := bids.Request{MinNodes: 1, TasksPerNode: 8}
+	for _, job := range []core.JobSpec{
+		{ID: "long", Request: node, Priority: 3, TimeLimit: 3 * time.Hour},
+		{ID: "short", Request: node, Priority: 2, TimeLimit: 2 * time.Hour},
+		{ID: "lesson", Request: node, Priority: 1, TimeLimit: time.Hour, Reservation: "class"},
+	} {
+		err = errors.Join(err, cluster.Submit(job))
+	}
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	why, err := cluster.Explain(ctx, "long", core.ExplainOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("long:", why.Why, "by", why.Rivals[0].ID)
+	cycle, err := cluster.Decide(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, s := range cycle.Starts {
+		fmt.Println(s.Job, "starts on", s.Nodes[0].Node)
+	}
+	for _, w := range cycle.Waiting {
+		fmt.Println(w.Job, "waits until", w.Expected.Format(time.TimeOnly))
+	}
+	// Output:
+	// long: reserved by maint
+	// short starts on a2
+	// lesson starts on a1
+	// long waits until 18:00:00
+}

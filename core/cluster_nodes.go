@@ -62,8 +62,8 @@ func (c *Cluster) setNode(n *Node) error {
 		m.total[i], m.stale = n.Capacity, true
 	}
 	for r := range m.more {
-		if x := &m.more[r]; x.total[i] != amounts[x.name] {
-			x.total[i], m.stale = amounts[x.name], true
+		if x, amount := &m.more[r], n.amount(m.more[r].name); x.total[i] != amount {
+			x.total[i], m.stale = amount, true
 		}
 	}
 	if n.Leaf != m.leaf[i] {
@@ -98,36 +98,49 @@ func (m *machine) nodeFault(n *Node) *bids.FieldError {
 // holdsLess reports that jobs hold more of node i than it would have.
 func (c *Cluster) holdsLess(i int, n *Node) error {
 	m := &c.machine
-	more := func(field string, value any) error {
-		return nodeFault(n.Name, field, value, "jobs hold more there", nil)
+	less := n.Cores < m.total[i].Cores || n.GPUs < m.total[i].GPUs
+	for r := range m.more {
+		less = less || n.amount(m.more[r].name) < m.more[r].total[i]
 	}
-	if n.Capacity != m.total[i] {
-		held, shared := m.heldOn(c.running, i), m.sharedOn(c.running, i)
-		switch {
-		case n.Cores < held.Cores:
-			return more("cores", n.Cores)
-		case int(n.GPUs) < int(held.GPUs)+len(shared):
-			return more("gpus", n.GPUs)
-		}
-		for gpu := range shared {
-			if most := nodeset.BinsOf(int(n.GPUs)); gpu > most {
-				return nodeFault(n.Name, "gpus", n.GPUs, fmt.Sprintf("jobs share a GPU of a number above %d", most), nil)
-			}
-		}
+	if !less {
+		return nil
+	}
+	if err := m.refresh(c.running); err != nil {
+		return err
+	}
+	t := m.table
+	free, most := t.Free(i), nodeset.BinsOf(int(n.GPUs))
+	fault := func(field string, value int64, why string) error { return nodeFault(n.Name, field, value, why, nil) }
+	switch {
+	case n.Cores < m.total[i].Cores-free.Cores:
+		return fault("cores", int64(n.Cores), holdMore)
+	case n.GPUs < m.total[i].GPUs-free.GPUs:
+		return fault("gpus", int64(n.GPUs), holdMore)
 	}
 	for r, x := range m.more {
-		switch amount := n.Resources[x.name]; {
-		case x.name == format.GPUShare && n.GPUShares < x.total[i]:
-			for _, held := range m.sharedOn(c.running, i) {
-				if n.GPUShares < held {
-					return nodeFault(n.Name, "gpu_shares", n.GPUShares, "jobs hold more of a GPU there", nil)
-				}
+		if x.name != format.GPUShare && n.amount(x.name) < x.total[i]-t.FreeOf(r)[i] {
+			return fault("resources."+x.name, n.amount(x.name), holdMore)
+		}
+		for b := 1; x.name == format.GPUShare && b <= t.Bins(i); b++ {
+			switch left, inUse := t.BinFree(i, uint8(b)); {
+			case inUse && b > most:
+				return fault("gpus", int64(n.GPUs), fmt.Sprintf("jobs share a GPU of a number above %d", most))
+			case inUse && n.GPUShares < x.total[i]-left:
+				return fault("gpu_shares", n.GPUShares, "jobs hold more of a GPU there")
 			}
-		case x.name != format.GPUShare && amount < x.total[i] && amount < m.heldOf(c.running, r, i):
-			return more("resources."+x.name, amount)
 		}
 	}
 	return nil
+}
+
+const holdMore = "jobs hold more there"
+
+// amount is what a node has of a further resource.
+func (n *Node) amount(name string) int64 {
+	if name == format.GPUShare {
+		return n.GPUShares
+	}
+	return n.Resources[name]
 }
 
 // SetTopology says what switches there are: trees of them, of any depth, which need names that are
@@ -419,49 +432,6 @@ func (m *machine) tiers(w *scratch) []uint8 {
 	}
 	w.tiers = append(w.tiers[:0], m.tier...)
 	return w.tiers
-}
-
-// heldOn is what jobs hold of node n.
-func (m *machine) heldOn(running []*clusterJob, n int) (c nodeset.Capacity) {
-	for _, job := range running {
-		for _, s := range job.held {
-			if int(s.First) <= n && n <= int(s.Last) {
-				c.Cores += s.Cores
-				c.GPUs += s.GPUs
-			}
-		}
-	}
-	return c
-}
-
-// heldOf is what jobs hold of resource r on node n.
-func (m *machine) heldOf(running []*clusterJob, r, n int) (sum int64) {
-	for _, job := range running {
-		for _, u := range job.uses {
-			for _, s := range job.held {
-				if u.Row == r && int(s.First) <= n && n <= int(s.Last) {
-					sum += u.Of(s.Cores, s.GPUs)
-				}
-			}
-		}
-	}
-	return sum
-}
-
-// sharedOn is what jobs hold of each GPU of node n that they share, by its number.
-func (m *machine) sharedOn(running []*clusterJob, n int) map[int]int64 {
-	r, _ := m.resource(format.GPUShare)
-	held := make(map[int]int64)
-	for _, job := range running {
-		for _, u := range job.uses {
-			for _, s := range job.held {
-				if u.Row == r && int(s.First) == n {
-					held[int(s.Bin)] += u.PerNode
-				}
-			}
-		}
-	}
-	return held
 }
 
 // Share is what a job has of one node.

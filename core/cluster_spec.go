@@ -50,7 +50,7 @@ func (w *Way) request() bids.Request {
 // to be known.
 func (c *Cluster) newJob(spec *JobSpec, old *clusterJob) (*clusterJob, error) {
 	job := &Job{ID: spec.ID, Priority: spec.Priority, TimeLimit: seconds(spec.TimeLimit), Since: c.secondOf(spec.Since),
-		Preempts: spec.Preempts}
+		Preempts: spec.Preempts, Reservation: spec.Reservation}
 	own := Way{Request: spec.Request, Components: spec.Components}
 	job.Request = own.request()
 	for k := range spec.Alternatives {

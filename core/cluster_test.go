@@ -517,6 +517,9 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 	for i := range rapid.IntRange(0, 4).Draw(r, "waiting") {
 		spec := core.JobSpec{ID: fmt.Sprintf("J%d \"<é>", i), Request: drawWay(r), Priority: rapid.Int64Range(1, 3).Draw(r, "priority"),
 			TimeLimit: time.Duration(rapid.IntRange(1, 5000).Draw(r, "limit")) * time.Second / 2}
+		spec.Reservation = rapid.SampledFrom([]string{"", "", "", "res0", "none"}).Draw(r, "reservation")
+		spec.Price, spec.Exempt = rapid.Int64Range(0, 2).Draw(r, "price"), time.Duration(rapid.IntRange(0, 90).Draw(r, "exempt"))*time.Minute
+		spec.Preempts = rapid.Uint64Range(0, 1).Draw(r, "preempts")
 		if rapid.Bool().Draw(r, "named") {
 			spec.On, spec.Prefer = some.Draw(r, "on"), some.Draw(r, "prefer")
 		}
@@ -541,6 +544,14 @@ func drawCluster(r *rapid.T, c *core.Cluster, clock *fakeClock) {
 		}
 		require.NoError(r, c.Submit(spec))
 		clock.Advance(time.Duration(rapid.IntRange(0, 3000).Draw(r, "later")) * time.Millisecond)
+	}
+	for i := range rapid.IntRange(0, 2).Draw(r, "reservations") {
+		k := core.Reservation{Name: fmt.Sprint("res", i), Start: clock.Now().Add(time.Duration(rapid.IntRange(-50, 900).Draw(r, "start")) * time.Second)}
+		k.End = k.Start.Add(time.Duration(rapid.IntRange(1, 5000).Draw(r, "end")) * time.Second)
+		if rapid.Bool().Draw(r, "some nodes") {
+			k.Nodes = some.Draw(r, "nodes")
+		}
+		require.NoError(r, c.SetReservation(k))
 	}
 	if len(names) > 1 && rapid.Bool().Draw(r, "remove") {
 		_, err := c.RemoveNode(rapid.SampledFrom(names).Draw(r, "gone"))

@@ -58,7 +58,21 @@ func (c *Cluster) window() (*format.Window, error) {
 	for _, job := range c.queue {
 		f.Jobs = append(f.Jobs, x.job(&job.spec))
 	}
+	for _, r := range c.booked {
+		if !r.End.After(now) {
+			continue
+		}
+		k := format.Reservation{Name: r.Name, Start: max(-seconds(now.Sub(r.Start)), 0), End: seconds(r.End.Sub(now))}
+		if r.Nodes != nil {
+			list := x.list(r.Nodes)
+			k.Nodes = &list
+		}
+		f.Reservations = append(f.Reservations, k)
+	}
 	for _, k := range c.claimed() {
+		if k.Reservation != "" {
+			continue
+		}
 		claim, err := format.NewClaim(k.For, c.machine.names, k.Segs, k.Until-c.now)
 		f.Claims, x.err = append(f.Claims, claim), cmp.Or(x.err, err)
 	}
@@ -163,7 +177,7 @@ func (w *windowWriter) job(s *JobSpec) format.Job {
 	limit := min(seconds(s.TimeLimit), NoTimeLimit)
 	own := Way{s.Request, s.Components, s.On, s.Takes, s.GPUShare, s.Counts}
 	x := format.Job{ID: s.ID, Priority: s.Priority, TimeLimit: &limit, Waited: seconds(w.now.Sub(s.Since)), Request: w.request(&own),
-		Prefer: w.list(s.Prefer), Price: s.Price, Class: s.Class, Exempt: max(seconds(s.Exempt), 0)}
+		Prefer: w.list(s.Prefer), Reservation: s.Reservation, Price: s.Price, Class: s.Class, Exempt: max(seconds(s.Exempt), 0)}
 	for classes := s.Preempts; classes != 0; classes &= classes - 1 {
 		x.Preempts = append(x.Preempts, bits.TrailingZeros64(classes))
 	}
@@ -224,7 +238,7 @@ func ReadWindow(in io.Reader, name string, o ClusterOptions) (*Cluster, error) {
 	}
 	c.strict = c.strict || f.StrictPreemption
 	r := &windowReader{c: c, f: f, lists: make(map[string][]string)}
-	for _, read := range []func() error{r.quotas, r.nodes, r.running, r.jobs, r.claims, r.free} {
+	for _, read := range []func() error{r.quotas, r.nodes, r.reservations, r.running, r.jobs, r.claims, r.free} {
 		if err := read(); err != nil {
 			return nil, err
 		}
@@ -299,6 +313,28 @@ func (r *windowReader) quotas() error {
 		}
 		if err := r.c.SetQuota(q.Name, q.Left); err != nil {
 			return r.fault("quotas", i, err)
+		}
+	}
+	return nil
+}
+
+func (r *windowReader) reservations() error {
+	for i, x := range r.f.Reservations {
+		err := cmp.Or(r.within("reservations", i, "start_s", x.Start, NoTimeLimit),
+			r.within("reservations", i, "end_s", x.End, NoTimeLimit))
+		if err != nil {
+			return err
+		}
+		k := Reservation{Name: x.Name, Start: r.c.timeOf(x.Start), End: r.c.timeOf(x.End)}
+		if x.Nodes != nil {
+			names, err := r.expand(*x.Nodes)
+			if err != nil {
+				return r.wrong("reservations", i, "nodes", *x.Nodes, "%v", err)
+			}
+			k.Nodes = append([]string{}, names...)
+		}
+		if err := r.c.SetReservation(k); err != nil {
+			return r.fault("reservations", i, err)
 		}
 	}
 	return nil
@@ -568,7 +604,8 @@ func (r *windowReader) spec(list string, i int, j *format.Job) (s JobSpec, err e
 	}
 	s = JobSpec{ID: j.ID, Request: own.Request, Components: own.Components, On: own.On, Takes: own.Takes, GPUShare: own.GPUShare,
 		Counts: own.Counts, Priority: j.Priority, TimeLimit: time.Duration(limit) * time.Second,
-		Since: r.c.timeOf(-j.Waited), Price: j.Price, Class: j.Class, Exempt: time.Duration(j.Exempt) * time.Second}
+		Since: r.c.timeOf(-j.Waited), Reservation: j.Reservation, Price: j.Price, Class: j.Class,
+		Exempt: time.Duration(j.Exempt) * time.Second}
 	if s.Prefer, err = r.expand(j.Prefer); err != nil {
 		return s, r.wrong(list, i, "prefer", j.Prefer, "%v", err)
 	}

@@ -26,19 +26,22 @@
 //
 // The caller's duties, in this order:
 //
-//  1. Tell of every change: SetNode, RemoveNode, SetTopology, SetQuota, Submit, Update, Cancel.
+//  1. Tell of every change: SetNode, RemoveNode, SetTopology, SetQuota, SetReservation, Submit, Update,
+//     Cancel.
 //  2. Call Decide when something has changed, or some time after a cycle whose Stats.TimedOut is
 //     not 0.
 //  3. Store the state with [Cluster.WriteWindow], then launch each of the cycle's Starts: the Cluster
 //     counts them as running.
 //  4. Say Ended when a job has ended; Requeue one that could not be launched, or is to run again.
 //  5. After a restart, [ReadWindow] what was stored. Or SetTopology, SetNode all nodes in their order,
-//     SetQuota, Adopt each job that runs already, and Submit the others with their Since.
+//     SetQuota, SetReservation, Adopt each job that runs already, and Submit the others with their
+//     Since. A job that had nodes which were removed is adopted as Running had it, without these.
 //
 // Memory, GPUs of one type, and whatever else nodes have are further resources, by name: see
 // Node.Resources and JobSpec.Takes. Node.GPUShares and JobSpec.GPUShare have jobs share single GPUs.
 // Node.Tier says which nodes are used first, Node.Leaf where they stand. [Cluster.SetQuota] and
-// JobSpec.Counts bound what jobs take together, wherever they run.
+// JobSpec.Counts bound what jobs take together, wherever they run. [Cluster.SetReservation] keeps nodes
+// for some jobs, or for a maintenance.
 //
 // A running job with a JobSpec.Price may be stopped for others: stop those of Cycle.Preempted, and
 // say Ended or Requeue of them. Who waits for that starts in a later cycle.

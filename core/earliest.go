@@ -55,7 +55,7 @@ func (p *claims) earliest(try func(int64) bool, rising bool) (int64, bool) {
 	p.sortEnds()
 	n, _ := slices.BinarySearchFunc(p.ends, p.clock+endless, func(c claim, t int64) int { return cmp.Compare(c.End, t) })
 	ends := p.ends[:n]
-	if len(p.reserved) == 0 && rising { // more and more comes free: search by halves
+	if len(p.reserved)+len(p.booked.claims) == 0 && rising { // more and more comes free: search by halves
 		if n == 0 || !try(ends[n-1].End) {
 			return 0, false
 		}
@@ -82,7 +82,7 @@ func (p *claims) earliest(try func(int64) bool, rising bool) (int64, bool) {
 	return 0, false
 }
 
-// nextEnd is the first end of a claim after t, if there is one. ends are those of what has begun.
+// nextEnd is the first end of a claim after t, or begin of a reservation, if there is one. ends are those of what has begun.
 func (p *claims) nextEnd(ends []claim, t int64) (next int64, ok bool) {
 	i, _ := slices.BinarySearchFunc(ends, t+1, func(c claim, t int64) int { return cmp.Compare(c.End, t) })
 	if i < len(ends) {
@@ -93,7 +93,7 @@ func (p *claims) nextEnd(ends []claim, t int64) (next int64, ok bool) {
 			next, ok = end, true
 		}
 	}
-	return next, ok
+	return p.booked.next(t, next, ok)
 }
 
 // search begins one. ends have to be sorted.

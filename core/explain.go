@@ -35,6 +35,7 @@ type Explainer struct {
 	pending  []*Job // scratch: the queue with one job changed
 	space    claims
 	normal   normal
+	limit    int64    // of the job that was read last
 	scarce   scarcity // in the window, of which the auction forgets with every trial
 	placer   place.Placer
 	limited  place.Limited // scratch
@@ -60,7 +61,7 @@ type Explanation struct {
 	Worth float64
 	// Why is why the job waits, from what is free and who takes it: Never (see
 	// NeverWhy); NoFit: nothing that is free suits it even if it were alone; Lost: jobs
-	// that start now take its place; Reserved: only reservations are in its way;
+	// that start now take its place; Reserved: kept places alone, or a reservation, are in its way;
 	// OverQuota: a quota has too little left, or would have beside jobs that start now. 0 if it
 	// starts, and if there is room for it that the policy did not use.
 	Why Why
@@ -112,9 +113,10 @@ const (
 // Rival is another job that is in the way of one, or the other way round.
 type Rival struct {
 	Role Role
-	// Job is the job's index in Snapshot.Pending, or in Snapshot.Running if it Holds.
+	// Job is the job's index in Snapshot.Pending, or in Snapshot.Running if it Holds; -1 of a
+	// reservation.
 	Job int
-	// ID is the job's, and Nodes has Segs by name, from a Cluster.
+	// ID is the job's, and Nodes has Segs by name, from a Cluster; the name of a reservation.
 	ID    string
 	Nodes []Share
 	// Segs is what it has on nodes of Explanation.Place; of a job that Waits, what it
@@ -146,6 +148,7 @@ func NewExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits) (*Explai
 func newExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits, clock func() time.Time) (*Explainer, error) {
 	e := &Explainer{policy: p, s: s, limits: l, clock: clock}
 	e.normal.reset(s)
+	e.space.booked = &e.normal.booked
 	e.answers.Reset(s.Nodes)
 	e.auction, _ = p.(*Auction)
 	if !l.Deadline.IsZero() {

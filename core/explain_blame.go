@@ -15,6 +15,7 @@ import (
 // variantsOf are the ways to meet a job, for claims.
 func (e *Explainer) variantsOf(job *Job) []market.Variant {
 	e.normal.read(job)
+	e.limit = job.TimeLimit
 	variants := make([]market.Variant, len(e.normal.specs))
 	for k, spec := range e.normal.specs {
 		variants[k] = market.Variant{Spec: spec, Rank: k, Of: len(variants)}
@@ -40,7 +41,7 @@ func (e *inquiry) blame() {
 		return
 	}
 	must(e.space.reset(e.s, nil)) // it has worked before
-	if !e.hasRoom() {
+	if !e.hasRoom() && !e.hasRoomElse() {
 		e.x.Why, e.x.Lacks = NoFit, e.lackedOf(&e.space.now)
 		if slices.ContainsFunc(e.x.Lacks, Lack.ofQuota) {
 			e.x.Why = OverQuota
@@ -64,6 +65,16 @@ func (e *inquiry) hasRoom() bool {
 	return ok
 }
 
+// hasRoomElse reports whether the job could start now but for reservations.
+func (e *inquiry) hasRoomElse() (ok bool) {
+	if b := &e.normal.booked; len(b.claims) > 0 {
+		b.off = closed
+		ok = e.hasRoom()
+		b.off = 0
+	}
+	return ok
+}
+
 // lackedOf is what the job lacks of v: the first of its ways that this machine could ever meet.
 func (e *inquiry) lackedOf(v *view) []Lack {
 	for _, way := range e.variantsOf(e.job) {
@@ -74,13 +85,15 @@ func (e *inquiry) lackedOf(v *view) []Lack {
 	return nil
 }
 
-// whyOf is what keeps a job from starting that has room but for rivals; 0 without any.
+// whyOf is what keeps a job from starting that has room but for rivals, reservations first; 0 without any.
 func whyOf(rivals []Rival) (why Why) {
 	for _, r := range rivals {
 		if r.Role == Wins {
 			return Lost
 		}
-		why = Reserved
+		if why = Reserved; r.Job < 0 { // which nobody can win
+			return why
+		}
 	}
 	return why
 }
@@ -185,9 +198,16 @@ func (e *inquiry) blameWindow() {
 // none of which can be left out, and where that room is. Suspects are let off in
 // their order.
 func (e *inquiry) needed(s *Snapshot, suspects []Rival) ([]Rival, []nodeset.Segment) {
-	p := &e.space
+	p, b := &e.space, &e.normal.booked
 	must(p.reset(s, nil))
 	var guilty []Rival
+	b.off = closed
+	for i, c := range b.claims {
+		if b.off &^= 1 << i; !e.hasRoom() {
+			b.off |= 1 << i
+			guilty = append(guilty, Rival{Role: Keeps, Job: -1, ID: c.Reservation, Segs: c.Segs, At: c.From})
+		}
+	}
 	for _, r := range suspects {
 		switch r.Role {
 		case Wins:
@@ -214,6 +234,7 @@ func (e *inquiry) needed(s *Snapshot, suspects []Rival) ([]Rival, []nodeset.Segm
 		}
 	}
 	place, _, _ := p.place(nil, e.variantsOf(e.job), e.job.TimeLimit, e.s.Now)
+	b.off = 0
 	return guilty, place
 }
 

@@ -114,6 +114,11 @@ func (e *Explainer) rowsOf(r *view, spec *place.Spec) []row {
 			free(given, n, nodeset.Capacity{Cores: t.Free(n).Cores, GPUs: given.Free(n).GPUs})
 		}),
 	}
+	up := rows[0].set
+	rows[0].set = func(given *view, s *place.Spec) {
+		up(given, s)
+		s.Eligible = e.normal.now(*spec, e.limit).Eligible
+	}
 	for _, u := range spec.More() {
 		if s, shared := t.Shares(); shared && u.Row == s { // of GPUs where its cores are
 			rows[1].name = t.ResourceName(s)
@@ -224,6 +229,7 @@ func (e *Explainer) lacksOfParts(r *view, spec *place.Spec) []Lack {
 	var used []nodeset.Mask // by part
 	for k := range parts.Specs {
 		s, here := &parts.Specs[k], rest.clone()
+		now := e.normal.now(*s, e.limit)
 		list := []int{k}
 		for o, mask := range used {
 			list = append(list, o)
@@ -233,7 +239,7 @@ func (e *Explainer) lacksOfParts(r *view, spec *place.Spec) []Lack {
 				}
 			}
 		}
-		segs, ok := e.fits(&here, s)
+		segs, ok := e.fits(&here, &now)
 		if !ok {
 			lacks := e.lacks(r, *s)
 			if len(lacks) > 0 {
@@ -261,8 +267,8 @@ func (e *Explainer) lacksOneSwitch(r *view, spec *place.Spec) (l Lack, ok bool) 
 	if spec.Parts.Within == 0 {
 		return l, false
 	}
-	anywhere := *spec
-	anywhere.Parts = spec.Parts.Clone()
+	anywhere := e.normal.now(*spec, e.limit)
+	anywhere.Parts = anywhere.Parts.Clone()
 	anywhere.Parts.Within = 0
 	segs, ok := e.fits(r, &anywhere)
 	if !ok {

@@ -26,6 +26,11 @@ type normal struct {
 
 	prefer preferences
 	rather *nodeset.Mask // nodes that the job prefers; nil: none
+
+	clock  int64
+	booked booked
+	name   string      // of the job's reservation
+	moved  place.Parts // scratch
 }
 
 // reset begins with another snapshot.
@@ -34,11 +39,13 @@ func (n *normal) reset(s *Snapshot) {
 	n.nodes = s.Nodes
 	n.more, n.limit, n.tree = s.Nodes.Resources(), len(s.Quotas), s.Topology
 	n.prefer.reset(s)
+	n.clock = s.Now
+	n.booked.reset(s)
 }
 
 // read brings the requests of a job into normal form; no more than a job may have.
 func (n *normal) read(job *Job) {
-	n.specs, n.fault, n.rather = n.specs[:0], "", nil
+	n.specs, n.fault, n.rather, n.name = n.specs[:0], "", nil, job.Reservation
 	if len(job.Prefer) > 0 {
 		n.rather = n.masks.Of(&job.Prefer)
 	}
@@ -77,6 +84,9 @@ func (n *normal) part(r, on *bids.Request, k int) (place.Spec, error) {
 		on = r
 	}
 	n.below(&spec, r)
+	if _, ok := n.booked.of(nil, n.name); !ok && err == nil {
+		spec, err = place.Spec{}, fmt.Errorf("can never run: there is no reservation %s", n.name)
+	}
 	if spec.Valid() {
 		spec.Tiers = n.prefer.of(n.rather, n.prefer.wantsGPUs(n.nodes, &spec))
 	}
@@ -137,11 +147,24 @@ func (n *normal) pointed(spec place.Spec, r *bids.Request) place.Spec {
 	if spec.Valid() && r.Eligible != nil {
 		spec.Eligible = n.masks.Of(&r.Eligible)
 	}
+	if spec.Valid() {
+		spec.Eligible, _ = n.booked.of(spec.Eligible, n.name)
+	}
 	if spec.Uses != nil {
 		spec.Uses = n.masks.OfUses(spec.Uses)
 	}
 	if spec.Charges != nil {
 		spec.Charges = n.masks.OfUses(spec.Charges)
+	}
+	return spec
+}
+
+// now is a way as reservations leave it to a start now, for so long.
+func (n *normal) now(spec place.Spec, limit int64) place.Spec {
+	n.booked.narrow(&spec, &n.moved, n.clock, limit)
+	if spec.Parts == &n.moved {
+		spec.Parts = n.masks.OfParts(n.moved.Specs, n.moved.Apart, n.moved.Within, n.moved.Tree)
+		spec.Charges = spec.Parts.Sum().Charges
 	}
 	return spec
 }

@@ -88,6 +88,8 @@ func (x *planning) take(w *window, r *reservations, j int32, most int) {
 	switch {
 	case lackingOf(&r.space.Quotas, w.variantsOf(int(j))) >= 0:
 		x.order = append(x.order, j)
+	case w.jobs[j].Reservation != "": // its nodes are nobody else's
+		x.order = append(x.order, j)
 	case len(x.jobs) < most:
 		x.jobs = append(x.jobs, j)
 	}
@@ -204,7 +206,7 @@ func (k *kind) of(uses nodeset.Uses, cores uint16, gpus uint8) int64 {
 func (x *planning) add(s *Snapshot, w *window, j int) {
 	job, spec := w.jobs[j], w.planned(j)
 	t := timeline.Job{
-		Nodes: spec.Nodes.Min, Contiguous: spec.Contiguous, Mask: x.lanes(spec.Eligible, s.Nodes.Len()),
+		Nodes: spec.Nodes.Min, Contiguous: spec.Contiguous, Mask: x.lanes(w.normal.booked.key(spec.Eligible).mask, s.Nodes.Len()),
 		Length: job.TimeLimit, Waited: max(s.Now-job.Since, 0),
 		Weight: float64(max(job.Priority, 1)) / float64(max(w.jobs[0].Priority, 1)),
 	}

@@ -587,6 +587,7 @@ func (x *preemption) ask(w *window, job *Job) {
 	w.normal.read(job)
 	x.ways = x.ways[:0]
 	for _, spec := range w.normal.specs {
+		spec = w.normal.now(spec, job.TimeLimit)
 		spec.Contiguous = spec.Valid() && (spec.Contiguous || w.opts.ContiguousOnly)
 		x.ways = append(x.ways, market.Variant{Spec: spec})
 	}
@@ -787,7 +788,7 @@ func (x *preemption) begin(s *Snapshot, w *window, p *Plan) *Snapshot {
 	f := &x.freed
 	f.open, f.starts, f.lost = f.open[:0], f.starts[:0], 0
 	for i := range s.Claims {
-		if s.Claims[i].Until > s.Now {
+		if s.Claims[i].Until > s.Now && s.Claims[i].Reservation == "" {
 			if job := slices.IndexFunc(s.Pending, func(j *Job) bool { return j.ID == s.Claims[i].For }); job >= 0 {
 				f.open = append(f.open, claimed{&s.Claims[i], job})
 			}
@@ -831,7 +832,8 @@ func (x *preemption) askPlace(o claimed, w *window) bool {
 		if !ok {
 			return false
 		}
-		if CheckAllocation(&r, o.Segs, x.s.Nodes.Len()) == nil && checkBelow(x.s.Topology, &r, o.Segs) == nil {
+		if CheckAllocation(&r, o.Segs, x.s.Nodes.Len()) == nil && checkBelow(x.s.Topology, &r, o.Segs) == nil &&
+			barred(x.s.Claims, x.s.Now, job, o.Segs) == nil {
 			break
 		}
 	}
@@ -858,7 +860,7 @@ func (x *preemption) claimStart(i int, job *Job, p *Plan) bool {
 func (x *preemption) claimElsewhere(o claimed, w *window, p *Plan) bool {
 	job := x.s.Pending[o.job]
 	x.ask(w, job)
-	if !x.fits() || slices.ContainsFunc(x.freed.open, func(other claimed) bool { return other != o && overlaps(other.Segs, x.segs) }) {
+	if !x.fits() || slices.ContainsFunc(x.freed.open, func(other claimed) bool { return other != o && inBoth(other.Segs, x.segs) > 0 }) {
 		return false
 	}
 	return x.claimStart(o.job, job, p)
@@ -956,13 +958,6 @@ func (x *preemption) caller(job int) int {
 		return job
 	}
 	return x.freed.index[job]
-}
-
-// overlaps reports whether two allocations have a node in common.
-func overlaps(a, b []nodeset.Segment) bool {
-	return slices.ContainsFunc(a, func(x nodeset.Segment) bool {
-		return slices.ContainsFunc(b, func(y nodeset.Segment) bool { return max(x.First, y.First) <= min(x.Last, y.Last) })
-	})
 }
 
 // finish fills in the plan's preemptions and claims, and the starts of those who had claims.

@@ -11,16 +11,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Quota bounds what jobs take together, wherever they are: the cores of an account, the GPUs of a
-// user, licences, power. What a job counts is up to its request's Charges.
-type Quota struct {
-	// Name is what users are told: "AssocGrpCpuLimit of account x".
-	Name string
-	// Left is how much jobs that start now may count together, 0 to bids.MaxRate, in any unit.
-	// What a job counts is rounded up to 2^-24 of it.
-	Left int64
-}
-
 // quotas is the stage that says what is left of quotas to a window, and which jobs keep out of it
 // for that.
 type quotas struct {

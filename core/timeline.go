@@ -81,6 +81,8 @@ type claims struct {
 	loose    bool          // jobs may have any number of blocks
 	prices   *place.Prices // of starts now; nil: none
 	stop     func() bool   // if not nil, says when to give a search up
+	booked   *booked
+	moved    place.Parts // scratch
 }
 
 // endless is in how many seconds nothing ends: what comes back only then is not waited for.
@@ -90,6 +92,9 @@ const endless = NoTimeLimit / 2
 // units; nil: in ones. It fails if a running job holds what the machine has free.
 func (p *claims) reset(s *Snapshot, units []int64) error {
 	p.clock = s.Now
+	if p.booked == nil {
+		p.booked = new(booked)
+	}
 	p.now.own().nodes.CopyFrom(s.Nodes)
 	p.later.own()
 	if err := s.idle(p.at.own().nodes); err != nil {
@@ -268,6 +273,7 @@ func (p *claims) place(dst []nodeset.Segment, ways []market.Variant, limit, t in
 	p.placer.By(prices, limit)
 	for k := range ways { // of a range the low end is the easiest to place
 		spec := ways[k].Spec
+		p.booked.narrow(&spec, &p.moved, t, limit)
 		if p.loose {
 			spec.Blocks = 0
 		}

@@ -40,6 +40,8 @@ type Job struct {
 	// another selection would give it. It stays the caller's. One that is not free, or not
 	// what the job asks for, is not bid.
 	Offer []nodeset.Segment
+	// Reservation names that which the job is of: it starts on nodes of that, while that lasts. "": none.
+	Reservation string
 	// Preempts are the classes of running jobs that may be stopped to make room for the job: bit c
 	// stands for Running.Class c. Auction stops nobody for a job that could start on what jobs behind
 	// it would get, and of those who will do the cheapest; see Snapshot.StrictPreemption.
@@ -96,7 +98,8 @@ type Snapshot struct {
 	// Running are the jobs that hold nodes, in any order; what they hold is not
 	// free in Nodes.
 	Running []Running
-	// Claims are those of the last Plan: places for jobs for which running ones are stopped.
+	// Claims are those of the last Plan, places for jobs for which running ones are stopped, and
+	// reservations, at most 63.
 	Claims []Claim
 	// StrictPreemption has a job with the right stop any number of running jobs, whatever their prices
 	// are together, those of the lowest Class first, as Slurm and Kubernetes do. Without it all prices
@@ -106,15 +109,30 @@ type Snapshot struct {
 	sound bool // a Cluster has checked all
 }
 
+// Quota bounds what jobs take together, wherever they are: the cores of an account, the GPUs of a
+// user, licences, power. What a job counts is up to its request's Charges.
+type Quota struct {
+	// Name is what users are told: "AssocGrpCpuLimit of account x".
+	Name string
+	// Left is how much jobs that start now may count together, 0 to bids.MaxRate, in any unit.
+	// What a job counts is rounded up to 2^-24 of it.
+	Left int64
+}
+
 // Claim is a place that is somebody's in whose name running jobs are stopped, or were: nobody else
-// starts there, and he starts before all others, there or elsewhere. Auction alone knows of claims.
+// starts there, and he starts before all others, there or elsewhere. Or it is a reservation. Auction
+// alone knows of claims.
 type Claim struct {
 	// For is the ID of the pending job. A claim of one who waits no more is none.
 	For string
-	// Segs is the place, as in a Decision. If it is not what the job asks for it is none.
+	// Reservation, if not "", is the name of a reservation of whole nodes from second From on: no job
+	// starts there that would still run then, but those of that name, and these nowhere else.
+	Reservation string
+	// Segs is the place, as in a Decision, or the nodes of a reservation. If it is not what the job
+	// asks for it is none.
 	Segs []nodeset.Segment
-	// Until is the second until which it holds.
-	Until int64
+	// From is when a reservation begins, and Until the second until which the claim holds.
+	From, Until int64
 }
 
 // Limits bound one cycle. At the deadline the policy answers with the best that it has; when its

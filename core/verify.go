@@ -3,6 +3,7 @@
 package core
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -66,7 +67,7 @@ func verifyStart(s *Snapshot, d *Decision) error {
 	if err := CheckAllocation(&asked, d.Segs, s.Nodes.Len()); err != nil {
 		return err
 	}
-	if err := checkBelow(s.Topology, &asked, d.Segs); err != nil {
+	if err := cmp.Or(checkBelow(s.Topology, &asked, d.Segs), barred(s.Claims, s.Now, job, d.Segs)); err != nil {
 		return err
 	}
 	for _, seg := range d.Segs {

@@ -156,7 +156,7 @@ func (w *window) addVariants(s *Snapshot, job *Job) {
 			continue
 		}
 		spec.Blocks = int32(w.blocksOf(s, &spec))
-		w.addVariant(spec, job, from, way{int32(len(w.variantStart) - 1), int32(k)})
+		w.addVariant(w.normal.now(spec, job.TimeLimit), job, from, way{int32(len(w.variantStart) - 1), int32(k)})
 		if k == 0 {
 			w.variants[len(w.variants)-1].Offer = w.offer(s, job)
 		}
@@ -214,7 +214,8 @@ func (w *window) offer(s *Snapshot, job *Job) []nodeset.Segment {
 	}
 	r := job.Request
 	r.Contiguous = r.Contiguous || w.opts.ContiguousOnly
-	if CheckAllocation(&r, job.Offer, s.Nodes.Len()) != nil || checkBelow(s.Topology, &r, job.Offer) != nil {
+	if CheckAllocation(&r, job.Offer, s.Nodes.Len()) != nil || checkBelow(s.Topology, &r, job.Offer) != nil ||
+		barred(s.Claims, s.Now, job, job.Offer) != nil {
 		return nil
 	}
 	return job.Offer

@@ -77,6 +77,7 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"window", "running", format.Running{}, false, nil},
 		{"window", "held", format.Held{}, false, nil},
 		{"window", "claim", format.Claim{}, false, nil},
+		{"window", "reservation", format.Reservation{}, false, nil},
 		{"window", "on", format.Place{}, false, nil},
 		{"window", "job", format.Job{}, false, nil},
 		{"window", "request", format.Request{}, false, nil},

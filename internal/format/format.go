@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package format has the JSON of a window, which core.Cluster reads and writes: docs/windows.md says
-// what the fields mean.
+// Package format has the JSON of a window, which core.Cluster reads and writes: docs/windows.md and
+// docs/schemas/window.json say what the fields mean.
 package format
 
 import (
@@ -23,35 +23,28 @@ const (
 
 // Window is a whole file.
 type Window struct {
-	// Time is when this is the state, as of RFC 3339: other times are in seconds from then.
-	Time  string `json:"time,omitempty"`
-	Nodes []Node `json:"nodes"`
-	// Switches are where the nodes stand; none: that is not known.
-	Switches []Switch  `json:"switches,omitempty"`
-	Running  []Running `json:"running,omitempty"`
-	Jobs     []Job     `json:"jobs"`
-	// Quotas bound what jobs take together.
-	Quotas []Quota `json:"quotas,omitempty"`
-	// Claims are places for jobs for which running ones are stopped, as the last plan had them.
-	Claims []Claim `json:"claims,omitempty"`
-	// StrictPreemption has those of the lowest class be stopped, whatever their prices are together.
-	StrictPreemption bool `json:"strict_preemption,omitempty"`
+	Time             string        `json:"time,omitempty"`
+	Nodes            []Node        `json:"nodes"`
+	Switches         []Switch      `json:"switches,omitempty"`
+	Running          []Running     `json:"running,omitempty"`
+	Jobs             []Job         `json:"jobs"`
+	Quotas           []Quota       `json:"quotas,omitempty"`
+	Reservations     []Reservation `json:"reservations,omitempty"`
+	Claims           []Claim       `json:"claims,omitempty"`
+	StrictPreemption bool          `json:"strict_preemption,omitempty"`
 }
 
 // Node is a list of equal nodes.
 type Node struct {
-	Name      string `json:"name"`
-	Cores     int    `json:"cores"`
-	GPUs      int    `json:"gpus,omitempty"`
-	FreeCores *int   `json:"free_cores,omitempty"`
-	FreeGPUs  *int   `json:"free_gpus,omitempty"`
-	State     string `json:"state,omitempty"`
-	Weight    int64  `json:"weight,omitempty"`
-	// Resources are further ones, and FreeResources what is free of them.
+	Name          string  `json:"name"`
+	Cores         int     `json:"cores"`
+	GPUs          int     `json:"gpus,omitempty"`
+	FreeCores     *int    `json:"free_cores,omitempty"`
+	FreeGPUs      *int    `json:"free_gpus,omitempty"`
+	State         string  `json:"state,omitempty"`
+	Weight        int64   `json:"weight,omitempty"`
 	Resources     Amounts `json:"resources,omitempty"`
 	FreeResources Amounts `json:"free_resources,omitempty"`
-	// GPUShares is how many shares each GPU has; 0: they are given whole only. FreeGPUShares is
-	// what is free of those in shared use, by their number.
 	GPUShares     int64   `json:"gpu_shares,omitempty"`
 	FreeGPUShares Amounts `json:"free_gpu_shares,omitempty"`
 }
@@ -70,42 +63,33 @@ type Job struct {
 	TimeLimit *int64 `json:"time_limit_s,omitempty"`
 	Waited    int64  `json:"waited_s,omitempty"`
 	Request
-	// Prefer are the nodes on which the job would rather be.
-	Prefer string `json:"prefer,omitempty"`
-	// Alternatives are further ways to meet the job.
+	Reservation  string    `json:"reservation,omitempty"`
+	Prefer       string    `json:"prefer,omitempty"`
 	Alternatives []Request `json:"alternatives,omitempty"`
-	// Preempts are the classes of running jobs that may be stopped for the job.
-	Preempts []int `json:"preempts,omitempty"`
-	// Price, Class and Exempt are those that it has once it runs.
-	Price  int64 `json:"price,omitempty"`
-	Class  int   `json:"class,omitempty"`
-	Exempt int64 `json:"exempt_s,omitempty"`
+	Preempts     []int     `json:"preempts,omitempty"`
+	Price        int64     `json:"price,omitempty"`
+	Class        int       `json:"class,omitempty"`
+	Exempt       int64     `json:"exempt_s,omitempty"`
 }
 
 // Request is one way to meet a job.
 type Request struct {
-	Cores        int   `json:"cores,omitempty"`
-	Nodes        Range `json:"nodes,omitzero"`
-	TasksPerNode int   `json:"tasks_per_node,omitempty"`
-	GPUs         Range `json:"gpus_per_node,omitzero"`
-	GPUsUniform  *bool `json:"gpus_uniform,omitempty"`
-	Contiguous   bool  `json:"contiguous,omitempty"`
-	// Switches, Within and Segment are what is demanded of the switches above the nodes.
-	Switches int `json:"switches,omitempty"`
-	Within   int `json:"within,omitempty"`
-	Segment  int `json:"segment,omitempty"`
-	// Eligible are the nodes that may be used: absent for all, empty for none.
-	Eligible *string `json:"eligible,omitempty"`
-	Uses     Uses    `json:"uses,omitempty"`
-	// GPUShare is how many shares of one GPU.
-	GPUShare int64 `json:"gpu_share,omitempty"`
-	// Charges is what is counted against quotas.
-	Charges Uses `json:"charges,omitempty"`
-	// Components are the further parts of the same job, Apart says of a part that it shares no node
-	// with the others, and AllWithin what all parts are below.
-	Components []Request `json:"components,omitempty"`
-	Apart      bool      `json:"apart,omitempty"`
-	AllWithin  int       `json:"all_within,omitempty"`
+	Cores        int       `json:"cores,omitempty"`
+	Nodes        Range     `json:"nodes,omitzero"`
+	TasksPerNode int       `json:"tasks_per_node,omitempty"`
+	GPUs         Range     `json:"gpus_per_node,omitzero"`
+	GPUsUniform  *bool     `json:"gpus_uniform,omitempty"`
+	Contiguous   bool      `json:"contiguous,omitempty"`
+	Switches     int       `json:"switches,omitempty"`
+	Within       int       `json:"within,omitempty"`
+	Segment      int       `json:"segment,omitempty"`
+	Eligible     *string   `json:"eligible,omitempty"`
+	Uses         Uses      `json:"uses,omitempty"`
+	GPUShare     int64     `json:"gpu_share,omitempty"`
+	Charges      Uses      `json:"charges,omitempty"`
+	Components   []Request `json:"components,omitempty"`
+	Apart        bool      `json:"apart,omitempty"`
+	AllWithin    int       `json:"all_within,omitempty"`
 }
 
 // Place is where a job, or a component of it, is.
@@ -127,13 +111,20 @@ func NewPlace(names []string, segs []nodeset.Segment) (p Place, err error) {
 	return p, err
 }
 
+// Reservation is of Nodes, absent for all, from Start on until before End.
+type Reservation struct {
+	Name  string  `json:"name"`
+	Nodes *string `json:"nodes,omitempty"`
+	Start int64   `json:"start_s,omitempty"`
+	End   int64   `json:"end_s"`
+}
+
 // Claim is the place of a job for which running ones are stopped.
 type Claim struct {
 	For string `json:"for"`
 	Place
 	Components []Place `json:"components,omitempty"`
-	// Until is in how many seconds it is over.
-	Until int64 `json:"until_s"`
+	Until      int64   `json:"until_s"`
 }
 
 // NewClaim is that of a job which is to be on segs, part after part, until so many seconds from now.
@@ -164,23 +155,16 @@ type Held struct {
 type Running struct {
 	ID string `json:"id"`
 	Held
-	// End is when its limit is over, absent without one; Ran is for how long it has run.
-	End *int64 `json:"end_s,omitempty"`
-	Ran int64  `json:"ran_s,omitempty"`
-	// GPUShare is how many shares it has of one GPU of its node, and SharedGPU the number of that.
-	GPUShare  int64 `json:"gpu_share,omitempty"`
-	SharedGPU int   `json:"shared_gpu,omitempty"`
-	// Charges is what is counted against quotas.
-	Charges Uses `json:"charges,omitempty"`
-	// Price is what is lost if the job is stopped; 0: it may not be. Class says for whom it may.
-	Price int64 `json:"price,omitempty"`
-	Class int   `json:"class,omitempty"`
-	// Exempt is for how long from now on it may not be stopped.
-	Exempt int64 `json:"exempt_s,omitempty"`
-	// Components are what its components hold.
+	End        *int64 `json:"end_s,omitempty"`
+	Ran        int64  `json:"ran_s,omitempty"`
+	GPUShare   int64  `json:"gpu_share,omitempty"`
+	SharedGPU  int    `json:"shared_gpu,omitempty"`
+	Charges    Uses   `json:"charges,omitempty"`
+	Price      int64  `json:"price,omitempty"`
+	Class      int    `json:"class,omitempty"`
+	Exempt     int64  `json:"exempt_s,omitempty"`
 	Components []Held `json:"components,omitempty"`
-	// Job is what the job asked for, so that it can wait again.
-	Job *Job `json:"job,omitempty"`
+	Job        *Job   `json:"job,omitempty"`
 }
 
 // Range is N or MIN-MAX, as a JSON number or string; the zero value is absent.

@@ -5,34 +5,8 @@ package format
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 )
-
-// fewNames is up to how many names of an object are compared one by one: most objects have fewer.
-const fewNames = 32
-
-// memberNames are the names of an object's members so far: the first few are in f.seen.
-type memberNames struct {
-	f    *File
-	from int
-	more map[string]bool
-}
-
-func (m *memberNames) has(name string) bool {
-	return slices.Contains(m.f.seen[m.from:], name) || m.more[name]
-}
-
-func (m *memberNames) add(name string) {
-	switch {
-	case len(m.f.seen)-m.from < fewNames:
-		m.f.seen = append(m.f.seen, name)
-	case m.more == nil:
-		m.more = map[string]bool{name: true}
-	default:
-		m.more[name] = true
-	}
-}
 
 // member is a field of an object, and where it and its value begin, from the object's beginning.
 type member struct {

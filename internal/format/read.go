@@ -4,7 +4,6 @@ package format
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,8 +26,7 @@ type File struct {
 	name   string
 	text   []byte
 	at     map[string][]int // by list: where its elements begin
-	fields map[reflect.Type]map[string]reflect.Type
-	seen   []string // scratch: names of the members of the objects that are open
+	fields map[reflect.Type]map[string][]int
 }
 
 // Read reads a window; name is the file's name in errors. Form is checked: every field is known, in
@@ -44,7 +42,7 @@ func Read(r io.Reader, name string) (*File, error) {
 	if text, err = input.TrimMark(text); err != nil {
 		return nil, fmt.Errorf("%s:1: %w", name, err)
 	}
-	f := &File{name: name, text: text, at: make(map[string][]int), fields: make(map[reflect.Type]map[string]reflect.Type)}
+	f := &File{name: name, text: text, at: make(map[string][]int), fields: make(map[reflect.Type]map[string][]int)}
 	if err := f.syntax(); err != nil {
 		return nil, err
 	}
@@ -52,12 +50,8 @@ func Read(r io.Reader, name string) (*File, error) {
 	if kind := kindOf(text[begin:]); kind != "an object" {
 		return nil, f.fail(begin, "a window is an object: found %s", kind)
 	}
-	if err := (&walker{File: f}).value(nil, begin, reflect.TypeFor[Window]()); err != nil {
+	if err := f.value(nil, begin, reflect.ValueOf(&f.Window).Elem()); err != nil {
 		return nil, err
-	}
-	if err := json.Unmarshal(text, &f.Window); err != nil {
-		found := (&walker{File: f, decodes: true}).value(nil, begin, reflect.TypeFor[Window]())
-		return nil, cmp.Or(found, f.fail(begin, "%v", err))
 	}
 	return f, nil
 }
@@ -205,7 +199,7 @@ var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
 // checked one by one.
 func structured(t reflect.Type) bool {
 	return !reflect.PointerTo(t).Implements(unmarshaler) && (t.Kind() == reflect.Struct || t.Kind() == reflect.Map ||
-		t.Kind() == reflect.Slice && structured(t.Elem()))
+		(t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer) && structured(t.Elem()))
 }
 
 // path is where a value is in a window: a member of what is above, or an element of it.
@@ -235,70 +229,66 @@ func (f *File) in(p *path, text string) string {
 	return f.in(p.above, fmt.Sprintf("[%d]: %s", p.n, text))
 }
 
-// walker goes through a window: it reports the first member that its type does not know, that is
-// there twice or null, and an object or list that is neither; or if it decodes, the first value that
-// is not of its type.
-type walker struct {
-	*File
-	decodes bool
-}
-
-func (f *walker) value(p *path, at int, t reflect.Type) error {
-	if t.Kind() == reflect.Slice {
+// value decodes an object, or a list of such. It reports the first member that is not known, that is
+// there twice or null, and a value that is not of its kind.
+func (f *File) value(p *path, at int, v reflect.Value) error {
+	if v.Kind() == reflect.Pointer {
+		v.Set(reflect.New(v.Type().Elem()))
+		v = v.Elem()
+	}
+	if v.Kind() == reflect.Slice {
 		if f.text[at] != '[' {
 			return f.fail(at, "%s", f.in(p, "expected a list, found "+kindOf(f.text[at:])))
 		}
+		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
 		return elements(f.text, at, func(n, i int) error {
-			if p.list() && !f.decodes {
+			if p.list() {
 				f.at[p.name] = append(f.at[p.name], i)
 			}
-			return f.value(&path{p, "", n, i}, i, t.Elem())
+			v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+			return f.value(&path{p, "", n, i}, i, v.Index(n))
 		})
 	}
 	if f.text[at] != '{' {
 		return f.fail(at, "%s", f.in(p, "expected an object, found "+kindOf(f.text[at:])))
 	}
-	names := memberNames{f: f.File, from: len(f.seen)}
-	defer func() { f.seen = f.seen[:names.from] }()
-	return members(f.text[at:], func(m member) error {
-		of, err := f.member(p, &names, at, &m, t)
-		if err != nil || of == nil {
-			return err
-		}
-		return f.value(&path{above: p, name: m.key}, at+m.begin, of)
-	})
+	seen := make(map[string]bool)
+	return members(f.text[at:], func(m member) error { return f.member(p, seen, at, &m, v) })
 }
 
-// member looks at a member of an object of a type that begins at at, and says as what its value has
-// to be gone through; nil: not at all.
-func (f *walker) member(p *path, names *memberNames, at int, m *member, t reflect.Type) (of reflect.Type, err error) {
+// member decodes a member of an object v that begins at at.
+func (f *File) member(p *path, seen map[string]bool, at int, m *member, v reflect.Value) error {
 	fail := func(format string, args ...any) error {
 		return f.fail(at+m.at, "%s", f.in(p, fmt.Sprintf(format, args...)))
 	}
-	if t.Kind() == reflect.Map {
-		of = t.Elem()
-	} else if of = f.fieldsOf(t)[m.key]; of == nil {
-		known := slices.Sorted(maps.Keys(f.fieldsOf(t)))
-		return nil, fail("unknown field %q%s", m.key, input.Hint(m.key, known))
+	var of reflect.Value
+	if v.Kind() == reflect.Map {
+		of = reflect.New(v.Type().Elem()).Elem()
+	} else if index, ok := f.fieldsOf(v.Type())[m.key]; ok {
+		of = v.FieldByIndex(index)
+	} else {
+		return fail("unknown field %q%s", m.key, input.Hint(m.key, slices.Sorted(maps.Keys(f.fieldsOf(v.Type())))))
 	}
-	if !f.decodes {
-		if names.has(m.key) {
-			return nil, fail("%s: is there twice", m.key)
+	if seen[m.key] {
+		return fail("%s: is there twice", m.key)
+	}
+	if seen[m.key] = true; hasNull(m.value) {
+		return fail("%s: is null: leave a field out that has no value", m.key)
+	}
+	if structured(of.Type()) {
+		if err := f.value(&path{above: p, name: m.key}, at+m.begin, of); err != nil {
+			return err
 		}
-		names.add(m.key)
-		if hasNull(m.value) {
-			return nil, fail("%s: is null: leave a field out that has no value", m.key)
+	} else if why := wrong(json.Unmarshal(m.value, of.Addr().Interface())); why != "" {
+		return fail("%s: %s", m.key, why)
+	}
+	if v.Kind() == reflect.Map {
+		if v.IsNil() {
+			v.Set(reflect.MakeMap(v.Type()))
 		}
+		v.SetMapIndex(reflect.ValueOf(m.key), of)
 	}
-	if structured(of) {
-		return of, nil
-	}
-	if f.decodes {
-		if why := wrong(json.Unmarshal(m.value, reflect.New(of).Interface())); why != "" {
-			return nil, fail("%s: %s", m.key, why)
-		}
-	}
-	return nil, nil
+	return nil
 }
 
 // wrong is what is wrong with a value that could not be decoded, or "".
@@ -322,16 +312,14 @@ func wrong(err error) string {
 	return fmt.Sprintf("%s is not %s", typ.Value, want)
 }
 
-// fieldsOf are the types of a struct's fields by their names in JSON.
-func (f *File) fieldsOf(t reflect.Type) map[string]reflect.Type {
+// fieldsOf are a struct's fields by their names in JSON.
+func (f *File) fieldsOf(t reflect.Type) map[string][]int {
 	known, ok := f.fields[t]
 	if !ok {
-		known = make(map[string]reflect.Type)
+		known = make(map[string][]int)
 		for _, field := range reflect.VisibleFields(t) {
 			if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && name != "-" {
-				if known[name] = field.Type; field.Type.Kind() == reflect.Pointer {
-					known[name] = field.Type.Elem()
-				}
+				known[name] = field.Index
 			}
 		}
 		f.fields[t] = known

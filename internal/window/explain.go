@@ -17,24 +17,15 @@ import (
 // plan --explain --json" print it; core.Explanation says what the fields mean. All
 // times are in seconds from now. Fields that do not apply are absent.
 type Explanation struct {
-	// Why is never, no_fit, lost, reserved, unmodelled, timed_out, over_quota, or other if only
-	// Decision.Reason tells.
-	Why   string  `json:"why,omitempty"`
-	Worth float64 `json:"worth"`
-	Never string  `json:"never,omitempty"`
-	// Lacks is what the job has too little of, if Why is no_fit or over_quota.
-	Lacks []core.Lack `json:"lacks,omitempty"`
-	// Place are the nodes on which the job would be if all of BlockedBy were gone.
-	// SharedGPU is the number of the GPU there on which it would have its share.
-	Place     string  `json:"place,omitempty"`
-	SharedGPU int     `json:"shared_gpu,omitempty"`
-	BlockedBy []Rival `json:"blocked_by,omitempty"`
-	// WantedBy are jobs that wait for what this one took.
-	WantedBy []Rival `json:"wanted_by,omitempty"`
-	// Stops are the running jobs that have to be stopped before it starts.
-	Stops []Rival `json:"stops,omitempty"`
-	// RoomIn is when the job has room if nothing else starts before; RoomKept says
-	// that the policy keeps that place for it.
+	Why         string       `json:"why,omitempty"`
+	Worth       float64      `json:"worth"`
+	Never       string       `json:"never,omitempty"`
+	Lacks       []core.Lack  `json:"lacks,omitempty"`
+	Place       string       `json:"place,omitempty"`
+	SharedGPU   int          `json:"shared_gpu,omitempty"`
+	BlockedBy   []Rival      `json:"blocked_by,omitempty"`
+	WantedBy    []Rival      `json:"wanted_by,omitempty"`
+	Stops       []Rival      `json:"stops,omitempty"`
 	RoomIn      *int64       `json:"room_in_s,omitempty"`
 	RoomKept    bool         `json:"room_kept,omitempty"`
 	Suggestions []Suggestion `json:"suggestions,omitempty"`
@@ -47,34 +38,28 @@ type Explanation struct {
 // those of what it has that matter, Cores, GPUs and Resources what it has there in all. At is when
 // it ends or, if reserved, from when its place is kept.
 type Rival struct {
-	Job   string `json:"job"`
-	Role  string `json:"role"`
-	Nodes string `json:"nodes,omitempty"`
-	Cores int    `json:"cores,omitempty"`
-	GPUs  int    `json:"gpus,omitempty"`
-	// Resources are further ones, its share of a GPU among them; SharedGPU is the number of that.
-	Resources format.Amounts `json:"resources,omitempty"`
-	SharedGPU int            `json:"shared_gpu,omitempty"`
-
-	Worth float64 `json:"worth,omitempty"`
-	At    *int64  `json:"at_s,omitempty"`
-	// Preemptable, of a running job, is whether it may be preempted for this one; absent where no
-	// job of the window may be. Preempted: it is, now.
-	Preemptable *bool `json:"preemptable,omitempty"`
-	Preempted   bool  `json:"preempted,omitempty"`
+	Job         string         `json:"job"`
+	Role        string         `json:"role"`
+	Nodes       string         `json:"nodes,omitempty"`
+	Cores       int            `json:"cores,omitempty"`
+	GPUs        int            `json:"gpus,omitempty"`
+	Resources   format.Amounts `json:"resources,omitempty"`
+	SharedGPU   int            `json:"shared_gpu,omitempty"`
+	Worth       float64        `json:"worth,omitempty"`
+	At          *int64         `json:"at_s,omitempty"`
+	Preemptable *bool          `json:"preemptable,omitempty"`
+	Preempted   bool           `json:"preempted,omitempty"`
 }
 
 // Suggestion is a change with which the job would have started now, and where.
 type Suggestion struct {
-	Changes  []core.Change `json:"changes"`
-	Size     float64       `json:"size"`
-	Smallest bool          `json:"smallest"`
-	Nodes    string        `json:"nodes"`
-	BidClass string        `json:"bid_class"`
-	// SharedGPU is as in Decision.
-	SharedGPU int `json:"shared_gpu,omitempty"`
-	// Alternative is as in Decision.
-	Alternative int `json:"alternative,omitempty"`
+	Changes     []core.Change `json:"changes"`
+	Size        float64       `json:"size"`
+	Smallest    bool          `json:"smallest"`
+	Nodes       string        `json:"nodes"`
+	BidClass    string        `json:"bid_class"`
+	SharedGPU   int           `json:"shared_gpu,omitempty"`
+	Alternative int           `json:"alternative,omitempty"`
 }
 
 // NewExplanation puts an explanation into names.
@@ -122,7 +107,7 @@ func (w *Window) rivals(from []core.Rival) ([]Rival, error) {
 			if slices.ContainsFunc(w.Snapshot.Running, func(r core.Running) bool { return r.Price > 0 }) {
 				to.Preemptable = &r.Preemptable
 			}
-		} else {
+		} else if to.Job = r.ID; r.Job >= 0 {
 			to.Job = w.Snapshot.Pending[r.Job].ID
 		}
 		if r.Role != core.Waits {

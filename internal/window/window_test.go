@@ -177,8 +177,8 @@ func TestOutcome(t *testing.T) {
 	o, err := NewOutcome("auction2", w, &p)
 	require.NoError(t, err)
 	require.Equal(t, []Decision{
-		{Job: "high", Start: true, Nodes: "n1", CoresPerNode: []int{8}, GPUsPerNode: 2, BidClass: "A"},
-		{Job: "low", Start: true, Nodes: "n4", CoresPerNode: []int{4}, BidClass: "A"},
+		{Job: "high", Start: true, Place: Place{Nodes: "n1", CoresPerNode: []int{8}, GPUsPerNode: 2}, BidClass: "A"},
+		{Job: "low", Start: true, Place: Place{Nodes: "n4", CoresPerNode: []int{4}}, BidClass: "A"},
 	}, o.Decisions)
 	require.Equal(t, 2, o.Started)
 }

@@ -9,24 +9,21 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/format"
-	"github.com/aucsched/aucsched/internal/hostlist"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // Outcome is what a cycle decided, as "aucsched plan --json" prints it.
 type Outcome struct {
-	Policy    string     `json:"policy"`
-	Decisions []Decision `json:"decisions"`
-	Objective float64    `json:"objective"`
-	Bound     float64    `json:"bound"`
-	Status    string     `json:"status,omitempty"`
-	CycleMS   float64    `json:"cycle_ms"`
-	Started   int        `json:"started"`
-	Bids      int        `json:"bids,omitempty"`
-	Classes   int        `json:"bid_classes,omitempty"`
-	Rows      int        `json:"rows,omitempty"`
-	// Preempted are the running jobs that have to be stopped first, and Claims the places of those for
-	// whom that is done, for the next window.
+	Policy    string         `json:"policy"`
+	Decisions []Decision     `json:"decisions"`
+	Objective float64        `json:"objective"`
+	Bound     float64        `json:"bound"`
+	Status    string         `json:"status,omitempty"`
+	CycleMS   float64        `json:"cycle_ms"`
+	Started   int            `json:"started"`
+	Bids      int            `json:"bids,omitempty"`
+	Classes   int            `json:"bid_classes,omitempty"`
+	Rows      int            `json:"rows,omitempty"`
 	Preempted []Preemption   `json:"preempted,omitempty"`
 	Claims    []format.Claim `json:"claims,omitempty"`
 }
@@ -40,31 +37,20 @@ type Preemption struct {
 // Decision is what a cycle says of one job. CoresPerNode has an element a node, in
 // the order of Nodes. ExpectedStart is in seconds from now, absent if unknown.
 type Decision struct {
-	Job   string `json:"job"`
-	Start bool   `json:"start"`
-	// Alternative is k if the k-th of the job's alternatives is met, counted from 1; absent
-	// if it is what the job asks for itself.
-	Alternative  int    `json:"alternative,omitempty"`
-	Nodes        string `json:"nodes"`
-	CoresPerNode []int  `json:"cores_per_node"`
-	// GPUsPerNode is the least of the nodes, and GPUsOfNodes, there only if they differ,
-	// has an element a node.
-	GPUsPerNode int   `json:"gpus_per_node"`
-	GPUsOfNodes []int `json:"gpus_of_nodes,omitempty"`
-	// GPUShare is how many shares of one GPU it gets, and SharedGPU the number of that GPU.
-	GPUShare      int64  `json:"gpu_share,omitempty"`
-	SharedGPU     int    `json:"shared_gpu,omitempty"`
-	BidClass      string `json:"bid_class"`
-	Reason        string `json:"reason"`
-	ExpectedStart *int64 `json:"expected_start_s,omitempty"`
-	// Components are what the job's components get, in their order; Nodes and what is beside it is
-	// then what its own request gets.
-	Components []Place `json:"components,omitempty"`
-	// Explanation is there if it was asked for.
-	Explanation *Explanation `json:"explanation,omitempty"`
+	Job         string `json:"job"`
+	Start       bool   `json:"start"`
+	Alternative int    `json:"alternative,omitempty"`
+	Place
+	GPUShare      int64        `json:"gpu_share,omitempty"`
+	SharedGPU     int          `json:"shared_gpu,omitempty"`
+	BidClass      string       `json:"bid_class"`
+	Reason        string       `json:"reason"`
+	ExpectedStart *int64       `json:"expected_start_s,omitempty"`
+	Components    []Place      `json:"components,omitempty"`
+	Explanation   *Explanation `json:"explanation,omitempty"`
 }
 
-// Place is what one component of a job gets. Its fields are as in Decision.
+// Place is what a job gets, or one component of it.
 type Place struct {
 	Nodes        string `json:"nodes"`
 	CoresPerNode []int  `json:"cores_per_node"`
@@ -98,7 +84,7 @@ func NewOutcome(policy string, w *Window, p *core.Plan) (*Outcome, error) {
 		known[p.Decisions[i].Job] = &p.Decisions[i]
 	}
 	for i, job := range w.Snapshot.Pending {
-		d := Decision{Job: job.ID, CoresPerNode: []int{}, Reason: "not looked at: too far down the queue"}
+		d := Decision{Job: job.ID, Place: Place{CoresPerNode: []int{}}, Reason: "not looked at: too far down the queue"}
 		if k := known[i]; k != nil {
 			if err := d.fill(w, k); err != nil {
 				return nil, fmt.Errorf("job %s: %w", job.ID, err)
@@ -132,8 +118,7 @@ func (d *Decision) fill(w *Window, k *core.Decision) error {
 			d.Components = append(d.Components, place)
 			continue
 		}
-		d.Nodes, d.CoresPerNode, d.GPUsPerNode, d.GPUsOfNodes = place.Nodes, place.CoresPerNode, place.GPUsPerNode, place.GPUsOfNodes
-		d.GPUShare, d.SharedGPU = w.Snapshot.Nodes.ShareOf(k.Uses), sharedGPUOf(segs)
+		d.Place, d.GPUShare, d.SharedGPU = place, w.Snapshot.Nodes.ShareOf(k.Uses), sharedGPUOf(segs)
 	}
 	return nil
 }
@@ -147,19 +132,11 @@ func sharedGPUOf(segs []nodeset.Segment) int {
 }
 
 // place puts an allocation into names.
-func (w *Window) place(segs []nodeset.Segment) (x Place, err error) {
-	var names []string
-	var gpus []int
-	for _, s := range segs {
-		for n := s.First; n <= s.Last; n++ {
-			names = append(names, w.Names[n])
-			x.CoresPerNode = append(x.CoresPerNode, int(s.Cores))
-			gpus = append(gpus, int(s.GPUs))
-		}
+func (w *Window) place(segs []nodeset.Segment) (Place, error) {
+	p, err := format.NewPlace(w.Names, segs)
+	x := Place{Nodes: p.Nodes, CoresPerNode: p.Cores, GPUsPerNode: slices.Min(p.GPUs)}
+	if slices.Max(p.GPUs) != x.GPUsPerNode {
+		x.GPUsOfNodes = p.GPUs
 	}
-	if x.GPUsPerNode = slices.Min(gpus); slices.Max(gpus) != x.GPUsPerNode {
-		x.GPUsOfNodes = gpus
-	}
-	x.Nodes, err = hostlist.Compress(names)
 	return x, err
 }

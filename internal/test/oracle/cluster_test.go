@@ -72,6 +72,9 @@ func newLife(t *testing.T, seed uint64) *life {
 	for _, f := range w.Features {
 		l.has[f] = true
 	}
+	for i := range w.Reserved {
+		w.Reserved[i].From, w.Reserved[i].To = w.Reserved[i].From-w.Now, w.Reserved[i].To-w.Now
+	}
 	w.Running, w.Jobs, w.Now = nil, nil, 0
 	o := w.Options()
 	o.Clock = l.clock
@@ -84,6 +87,9 @@ func newLife(t *testing.T, seed uint64) *life {
 	}
 	for q, limit := range w.Quotas {
 		require.NoError(t, l.c.SetQuota(fmt.Sprint("quota", q), limit))
+	}
+	for i := range w.Reserved {
+		l.setReservation(t, i)
 	}
 	return l
 }
@@ -102,10 +108,23 @@ func (l *life) setNode(t require.TestingT, n int) {
 	require.NoError(t, l.c.SetNode(x))
 }
 
+func (l *life) setReservation(t require.TestingT, i int) {
+	r := &l.w.Reserved[i]
+	at := func(second int64) time.Time { return l.start.Add(time.Duration(second) * time.Second) }
+	require.NoError(t, l.c.SetReservation(core.Reservation{Name: r.Name, Nodes: strings.Split(l.w.list(r.Nodes), ","),
+		Start: at(r.From), End: at(r.To)}))
+}
+
 // happens lets something happen before a cycle.
 func (l *life) happens() {
 	t := failer{}
+	before := l.w.Now
 	l.w.Now += l.amount(0, 1, 3, 5, 10)
+	for _, r := range l.w.Reserved {
+		if before < r.To && r.To <= l.w.Now {
+			l.forget() // what should have started in it was not asked for
+		}
+	}
 	for _, c := range slices.Clone(l.w.Running) {
 		if l.ends[c.ID] <= l.w.Now || c.To <= l.w.Now {
 			l.ended(t, c.ID)
@@ -128,6 +147,13 @@ func (l *life) happens() {
 			l.forget()
 		}
 	case 2:
+		if n := len(l.w.Reserved); n > 0 {
+			l.reserve(l.w.Reserved[0].Name)
+			l.w.Reserved = l.w.Reserved[1:]
+			l.setReservation(t, n-1)
+			l.forget()
+		}
+	case 3:
 		if len(l.w.Jobs) > 0 {
 			id := l.w.Jobs[l.IntN(len(l.w.Jobs))].ID
 			require.NoError(t, l.c.Cancel(id))
@@ -186,7 +212,7 @@ func (l *life) submit(t require.TestingT) {
 func (l *life) spec(j *Job) core.JobSpec {
 	first := l.coreWay(&j.Ways[0].Parts[0])
 	s := core.JobSpec{ID: j.ID, Request: first.Request, On: first.On, Takes: first.Takes, GPUShare: first.GPUShare, Counts: first.Counts,
-		Priority: j.Priority, TimeLimit: time.Duration(j.Limit) * time.Second, Preempts: j.Preempts}
+		Priority: j.Priority, TimeLimit: time.Duration(j.Limit) * time.Second, Preempts: j.Preempts, Reservation: j.Reservation}
 	for k := range j.Ways[0].Parts[1:] {
 		s.Components = append(s.Components, l.coreWay(&j.Ways[0].Parts[k+1]))
 	}

@@ -13,7 +13,7 @@ var Features = []string{
 	"memory", "type", "share", "quota", "coreless", // rows
 	"nodes-range", "gpus-range", "mixed", "contiguous", "below", "gang", "apart", // shapes
 	"alternatives", "prefer", "tiers", // ways
-	"endless", "down", // time
+	"endless", "down", "reserved", // time
 	"preempt", "gang-runs", // force
 	"long-queue", "small-window",
 }
@@ -55,6 +55,11 @@ func Draw(seed uint64, list, must []string) *World {
 	}
 	if d.has["down"] {
 		d.w.Nodes[d.IntN(len(d.w.Nodes))].Up = false
+	}
+	if d.has["reserved"] {
+		for i := range d.from(1, 2) {
+			d.reserve(fmt.Sprint("res", i))
+		}
 	}
 	for i := range d.from(1, 6) {
 		d.w.Jobs = append(d.w.Jobs, d.job(i))
@@ -102,6 +107,12 @@ func (d *drawing) nodes() {
 		}
 		d.w.Nodes = append(d.w.Nodes, one)
 	}
+}
+
+// reserve adds a reservation that is not over.
+func (d *drawing) reserve(name string) {
+	from := d.w.Now + d.amount(-5, 0, 5, 10, 20)
+	d.w.Reserved = append(d.w.Reserved, Reserved{Name: name, Nodes: d.mask(), From: from, To: from + d.amount(6, 10, 20, 30)})
 }
 
 // rows adds further resources and quotas.
@@ -171,6 +182,9 @@ func (d *drawing) job(i int) Job {
 	}
 	if d.has["prefer"] && d.often(2) {
 		j.Prefer = d.mask()
+	}
+	if n := len(d.w.Reserved); n > 0 && d.often(3) {
+		j.Reservation = d.w.Reserved[d.IntN(n)].Name
 	}
 	if d.has["preempt"] && !d.often(3) {
 		j.Preempts = uint64(d.one(1, 1, 3))

@@ -55,14 +55,17 @@ func (w *World) fitsAlone(job int, change func(*World)) bool {
 		c.Nodes[n].More = slices.Clone(c.Nodes[n].More)
 	}
 	change(c)
-	return c.Room(c.Now, c.Now+1, c.Running).fits(c.Jobs[job].Ways, &budget{1_000_000})
+	return c.Room(c.Now, c.Now+1, c.Running).fits(c.waysAt(&c.Jobs[job], c.Now), &budget{1_000_000})
 }
 
 func asItIs(*World) {}
 
+// unbooked leaves out reservations, but for the nodes of one's own.
+func unbooked(w *World) { w.unbooked = true }
+
 // idle takes away all that runs, and has all nodes up.
 func idle(w *World) {
-	w.Running = nil
+	w.Running, w.unbooked = nil, true
 	for n := range w.Nodes {
 		w.Nodes[n].Up = true
 	}
@@ -93,7 +96,7 @@ func trueWords(w *World, o *Outcome) string {
 func (w *World) trueReason(o *Outcome, x *Wait, found *core.Explanation) string {
 	job := &w.Jobs[x.Job]
 	possible := w.fitsAlone(x.Job, idle)
-	suits := w.fitsAlone(x.Job, noQuotas)
+	suits := w.fitsAlone(x.Job, func(c *World) { noQuotas(c); unbooked(c) })
 	switch {
 	case found.Why == core.Never && possible:
 		return "this machine can run it"
@@ -103,7 +106,7 @@ func (w *World) trueReason(o *Outcome, x *Wait, found *core.Explanation) string 
 		return ""
 	case found.Why == core.NoFit && suits:
 		return "what is free suits it"
-	case (found.Why == core.Lost || found.Why == core.Reserved || found.Why == 0) && !w.fitsAlone(x.Job, asItIs):
+	case (found.Why == core.Lost || found.Why == core.Reserved || found.Why == 0) && !w.fitsAlone(x.Job, unbooked):
 		return "nothing that is free suits it, or a quota is too small"
 	}
 	if broken := w.lacks(o, x, found); broken != "" {
@@ -179,7 +182,7 @@ func (w *World) give(l *core.Lack) {
 		node := &w.Nodes[n]
 		switch l.Row {
 		case "nodes":
-			node.Up = true
+			node.Up, w.unbooked = true, true
 		case "cores_per_node", "cores":
 			node.Cores += 100
 		case "gpus_per_node", "share":
@@ -214,11 +217,28 @@ func (w *World) withoutRivals(o *Outcome, job *Job, found *core.Explanation) boo
 			gone[r.Job] = true
 		}
 	}
+	for _, r := range found.Rivals {
+		w = w.openTo(job, r.ID)
+	}
 	claims := slices.Concat(w.but(o.Stops), o.startedClaims(func(j int) bool { return !gone[j] }))
 	places := w.keptPlaces(o, func(x Wait) bool { return !gone[x.Job] && &w.Jobs[x.Job] != job })
 	places = slices.DeleteFunc(places, func(k kept) bool { return k.at >= w.Now+job.Limit })
 	b := budget{50_000}
 	return w.possible(claims, append([]kept{{job, w.Now}}, places...), &b) || b.spent()
+}
+
+// openTo is the world in which a reservation keeps nobody off, or if it is the job's own, has begun.
+func (w *World) openTo(job *Job, name string) *World {
+	c := *w
+	c.Reserved = slices.Clone(w.Reserved)
+	for i := range c.Reserved {
+		if r := &c.Reserved[i]; r.Name == name {
+			if r.open = true; name == job.Reservation {
+				r.From = w.Now
+			}
+		}
+	}
+	return &c
 }
 
 // foreseen judges from when on a job is said to have room, if it has no place.

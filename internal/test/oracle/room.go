@@ -340,8 +340,9 @@ func (w *World) joint(claims []Claim, list []kept, b *budget, yield func([]Claim
 	if room.full != "" {
 		return true
 	}
-	for i := range k.job.Ways {
-		way := &k.job.Ways[i]
+	ways := w.waysAt(k.job, k.at)
+	for i := range ways {
+		way := &ways[i]
 		ok := room.places(way, b, func(pieces []Piece) bool {
 			c := Claim{ID: k.job.ID, From: k.at, To: k.at + k.job.Limit, Way: *way, Pieces: pieces}
 			return w.joint(append(slices.Clip(claims), c), list[1:], b, yield)
@@ -362,9 +363,12 @@ func (w *World) possible(claims []Claim, list []kept, b *budget) bool {
 // math.MaxInt64 if none is.
 func (w *World) earliest(job *Job, from int64, claims []Claim, b *budget) int64 {
 	times := append([]int64{from}, moments(claims)...)
+	for _, r := range w.Reserved {
+		times = append(times, r.From, r.To)
+	}
 	slices.Sort(times)
 	for _, t := range times {
-		if t >= from && t < from+Endless/2 && w.Room(t, t+job.Limit, claims).fits(job.Ways, b) {
+		if t >= from && t < from+Endless/2 && w.Room(t, t+job.Limit, claims).fits(w.waysAt(job, t), b) {
 			return t
 		}
 	}

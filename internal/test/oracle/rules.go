@@ -109,6 +109,9 @@ func feasible(w *World, o *Outcome) string {
 				return fmt.Sprintf("%s starts on n%d, which is down", w.Jobs[j].ID, p.Node)
 			}
 		}
+		if nodesOf(c.Pieces, -1)&^w.may(&w.Jobs[j], w.Now) != 0 {
+			return fmt.Sprintf("%s runs into a reservation, or is not within its own: %+v", w.Jobs[j].ID, c.Pieces)
+		}
 		if !w.Meets(&c.Way, c.Pieces) {
 			return fmt.Sprintf("%s does not get what it asks for: %+v", w.Jobs[j].ID, c.Pieces)
 		}
@@ -136,7 +139,8 @@ func (w *World) couldStartAt(t int64, job *Job, claims [][]Claim, places []kept)
 	for _, more := range claims[1:] {
 		room.least(w.Room(t, end, more))
 	}
-	if room.full != "" || !room.fits(job.Ways, &budget{5000}) {
+	ways := w.waysAt(job, t)
+	if room.full != "" || !room.fits(ways, &budget{5000}) {
 		return false
 	}
 	places = slices.DeleteFunc(slices.Clone(places), func(k kept) bool {
@@ -147,7 +151,7 @@ func (w *World) couldStartAt(t int64, job *Job, claims [][]Claim, places []kept)
 		seen = true
 		with := w.Room(t, end, all)
 		with.least(room)
-		escapes = !with.fits(job.Ways, &b)
+		escapes = !with.fits(ways, &b)
 		return !escapes
 	})
 	return seen && !escapes && !b.spent()
@@ -171,7 +175,7 @@ func conserving(w *World, o *Outcome) string {
 
 // asksAs reports whether two jobs ask for the same.
 func (j *Job) asksAs(o *Job) bool {
-	return j.Limit == o.Limit && reflect.DeepEqual(j.Ways, o.Ways)
+	return j.Limit == o.Limit && j.Reservation == o.Reservation && reflect.DeepEqual(j.Ways, o.Ways)
 }
 
 func placesExist(w *World, o *Outcome) string {
@@ -205,6 +209,13 @@ func (w *World) pass() bool {
 	next := w.Now + Endless/2
 	for _, c := range w.Running {
 		next = min(next, c.To)
+	}
+	for _, r := range w.Reserved {
+		for _, t := range []int64{r.From, r.To} {
+			if t > w.Now {
+				next = min(next, t)
+			}
+		}
 	}
 	if next == w.Now+Endless/2 {
 		return false
@@ -534,6 +545,9 @@ func (w *World) mirror() *World {
 			m.Running[i].Pieces[k].Node = last - m.Running[i].Pieces[k].Node
 		}
 		slices.SortStableFunc(m.Running[i].Pieces, func(a, b Piece) int { return cmp.Or(a.Part-b.Part, a.Node-b.Node) })
+	}
+	for i := range m.Reserved {
+		m.Reserved[i].Nodes = mask(m.Reserved[i].Nodes)
 	}
 	for j := range m.Jobs {
 		m.Jobs[j].Prefer = mask(m.Jobs[j].Prefer)

@@ -23,7 +23,7 @@ func Shrink(w *World, broken func(*World) bool) *World {
 func (w *World) clone() *World {
 	c := *w
 	c.Nodes, c.Running, c.Jobs = slices.Clone(w.Nodes), slices.Clone(w.Running), slices.Clone(w.Jobs)
-	c.claimOf = nil
+	c.claimOf, c.Reserved = nil, slices.Clone(w.Reserved)
 	for i := range c.Jobs {
 		c.Jobs[i].Ways = slices.Clone(c.Jobs[i].Ways)
 		for k := range c.Jobs[i].Ways {
@@ -41,6 +41,9 @@ func (w *World) holds(n int) bool {
 // remove takes out a node on which nothing runs.
 func (w *World) remove(n int) {
 	less := func(nodes uint) uint { return nodes&(1<<n-1) | nodes>>(n+1)<<n }
+	for i := range w.Reserved {
+		w.Reserved[i].Nodes = less(w.Reserved[i].Nodes)
+	}
 	for i := range w.Running {
 		w.Running[i].Pieces = slices.Clone(w.Running[i].Pieces)
 		for k, p := range w.Running[i].Pieces {
@@ -86,6 +89,9 @@ func (w *World) changes() (list []func(*World)) {
 	for i := range w.Running {
 		add(func(c *World) { c.Running = slices.Delete(c.Running, i, i+1) })
 	}
+	for i := range w.Reserved {
+		add(func(c *World) { c.Reserved = slices.Delete(c.Reserved, i, i+1) })
+	}
 	if w.Preset != "none" {
 		add(func(c *World) { c.Preset = "none" })
 	}
@@ -120,6 +126,9 @@ func (j *Job) changes(i int) (list []func(*World)) {
 	add := func(f func(*Job)) { list = append(list, func(c *World) { f(&c.Jobs[i]) }) }
 	if j.Prefer != 0 {
 		add(func(j *Job) { j.Prefer = 0 })
+	}
+	if j.Reservation != "" {
+		add(func(j *Job) { j.Reservation = "" })
 	}
 	if j.Preempts != 0 {
 		add(func(j *Job) { j.Preempts = 0 })

@@ -101,7 +101,16 @@ func (w *World) outcome(p *core.Plan) *Outcome {
 func (w *World) Snapshot() (*core.Snapshot, error) {
 	total := make([]nodeset.Capacity, len(w.Nodes))
 	shares, shared := make([]int64, len(w.Nodes)), false
-	s := &core.Snapshot{Now: w.Now, Claims: w.Claims}
+	s := &core.Snapshot{Now: w.Now, Claims: slices.Clone(w.Claims)}
+	for _, r := range w.Reserved {
+		c := core.Claim{Reservation: r.Name, From: r.From, Until: r.To}
+		for n := range w.Nodes {
+			if r.Nodes>>n&1 == 1 {
+				c.Segs = append(c.Segs, nodeset.Segment{First: int32(n), Last: int32(n)})
+			}
+		}
+		s.Claims = append(s.Claims, c)
+	}
 	for n, node := range w.Nodes {
 		total[n] = nodeset.Capacity{Cores: uint16(node.Cores), GPUs: uint8(node.GPUs)}
 		shares[n], shared = node.Share, shared || node.Share > 0
@@ -218,7 +227,7 @@ func (w *World) mask(nodes uint) nodeset.Mask {
 
 func (w *World) job(j *Job) *core.Job {
 	job := &core.Job{ID: j.ID, Request: w.request(&j.Ways[0]), Priority: j.Priority, TimeLimit: j.Limit,
-		Since: w.Now - j.Waited, Preempts: j.Preempts}
+		Since: w.Now - j.Waited, Preempts: j.Preempts, Reservation: j.Reservation}
 	for k := range j.Ways[1:] {
 		job.Alternatives = append(job.Alternatives, w.request(&j.Ways[k+1]))
 	}
@@ -299,6 +308,16 @@ func (w *World) String() string {
 	}
 	if quotas != nil {
 		o["quotas"] = quotas
+	}
+	var reserved []any
+	for _, r := range w.Reserved {
+		if r.To > w.Now {
+			reserved = append(reserved, object{"name": r.Name, "nodes": w.list(r.Nodes),
+				"start_s": max(r.From-w.Now, 0), "end_s": r.To - w.Now})
+		}
+	}
+	if reserved != nil {
+		o["reservations"] = reserved
 	}
 	if switches != nil {
 		o["switches"] = switches
@@ -413,6 +432,9 @@ func (w *World) jobJSON(j *Job) object {
 	o["id"], o["priority"], o["time_limit_s"], o["waited_s"] = j.ID, j.Priority, j.Limit, j.Waited
 	if j.Prefer != 0 {
 		o["prefer"] = w.list(j.Prefer)
+	}
+	if j.Reservation != "" {
+		o["reservation"] = j.Reservation
 	}
 	for c := range 2 {
 		if j.Preempts>>c&1 == 1 {

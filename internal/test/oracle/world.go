@@ -19,9 +19,12 @@
 // A window that fails is made smaller first, and is printed as a file for "aucsched plan".
 package oracle
 
-import "github.com/aucsched/aucsched/core"
+import (
+	"math/bits"
+	"slices"
 
-import "math/bits"
+	"github.com/aucsched/aucsched/core"
+)
 
 // Endless is the end of what has no end, and the limit of jobs without one.
 const Endless = int64(100 * 365 * 24 * 3600)
@@ -64,6 +67,7 @@ type Job struct {
 	Waited          int64
 	Prefer          uint   // 0: nothing
 	Preempts        uint64 // classes
+	Reservation     string // its own; "": none
 	Price           int64  // and Class: of the job once it runs, in a Cluster
 	Class           int
 }
@@ -81,6 +85,49 @@ type Claim struct {
 	Class    int
 }
 
+// Reserved is for whose jobs nodes are, from when to when.
+type Reserved struct {
+	Name     string
+	Nodes    uint
+	From, To int64
+	open     bool // others are let in
+}
+
+// may are the nodes on which reservations let a job start in second t.
+func (w *World) may(j *Job, t int64) uint {
+	on, open := w.all(), j.Reservation == ""
+	for _, r := range w.Reserved {
+		switch {
+		case r.To <= w.Now: // it is over
+		case r.Name == j.Reservation:
+			open = w.unbooked || r.From <= t && t < r.To
+			on &= r.Nodes
+		case !w.unbooked && !r.open && t < r.To && r.From < t+j.Limit:
+			on &^= r.Nodes
+		}
+	}
+	if !open {
+		return 0
+	}
+	return on
+}
+
+// waysAt are a job's ways on the nodes on which it may start in second t.
+func (w *World) waysAt(j *Job, t int64) []Way {
+	on := w.may(j, t)
+	if on == w.all() {
+		return j.Ways
+	}
+	ways := slices.Clone(j.Ways)
+	for k := range ways {
+		ways[k].Parts = slices.Clone(ways[k].Parts)
+		for p := range ways[k].Parts {
+			ways[k].Parts[p].On &= on
+		}
+	}
+	return ways
+}
+
 // World is a machine and its queue at a moment. Jobs are in queue order.
 type World struct {
 	Now     int64
@@ -91,6 +138,9 @@ type World struct {
 	Running []Claim
 	Jobs    []Job
 	Claims  []core.Claim // of the plan before
+	// Reserved are the reservations, and unbooked says to see them as always open, and those of others not.
+	Reserved []Reserved
+	unbooked bool
 
 	Preset        string
 	Window, Depth int // 0: the preset's
