@@ -10,7 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
-	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -46,7 +46,7 @@ func Tsubame(ctx context.Context, variant string, ranges bool, first uint64, n i
 
 func simulateTsubame(ctx context.Context, variant string, ranges bool, seed uint64,
 	policy func() (core.Policy, error)) (*sim.Result, error) {
-	w, err := workload.Tsubame(workload.TsubameOptions{Variant: variant, Ranges: ranges, Seed: seed})
+	w, err := generate.Tsubame(generate.TsubameOptions{Variant: variant, Ranges: ranges, Seed: seed})
 	if err != nil {
 		return nil, err
 	}

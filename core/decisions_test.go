@@ -23,6 +23,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/draw"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/test/golden"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/window"
@@ -290,9 +291,9 @@ func simulatedRows() (rows []decisionsRow) {
 }
 
 func (load *simulatedLoad) simulate(t *testing.T, seed uint64, policy core.Policy) {
-	nodes, err := workload.ParseCluster(load.machine)
+	nodes, err := generate.Nodes(load.machine)
 	require.NoError(t, err)
-	w, err := workload.Generate(workload.GeneratorPrefix+load.name, nodes, seed)
+	w, err := generate.Generate(generate.GeneratorPrefix+load.name, nodes, seed)
 	require.NoError(t, err)
 	jobs := slices.SortedStableFunc(slices.Values(w.Jobs), func(a, b workload.Job) int { return cmp.Compare(a.Submit, b.Submit) })
 	jobs = jobs[:load.jobs]

@@ -16,6 +16,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -117,7 +118,7 @@ func TestFairPays(t *testing.T) {
 	machine := slices.Repeat([]nodeset.Capacity{{Cores: 8, GPUs: 2}}, 24)
 	var mean, longest, slowdown [2]float64
 	for seed := uint64(101); seed < 105; seed++ {
-		w, err := workload.Mix(workload.MixOptions{Variant: "V.2", Seed: seed, Nodes: machine, Runtime: 7000})
+		w, err := generate.Mix(generate.MixOptions{Variant: "V.2", Seed: seed, Nodes: machine, Runtime: 7000})
 		require.NoError(t, err)
 		for k, goal := range []settings.Goal{settings.NoGoal, settings.Fair} {
 			o := core.Preset("default")
@@ -155,7 +156,7 @@ func TestShortAndMostPay(t *testing.T) {
 	easy.Behind = sim.ShortestFirst
 	sums := map[string]*sim.Result{}
 	for seed := uint64(101); seed < 105; seed++ {
-		w, err := workload.Mix(workload.MixOptions{Variant: "V.2", Seed: seed, Nodes: machine, Runtime: 7000})
+		w, err := generate.Mix(generate.MixOptions{Variant: "V.2", Seed: seed, Nodes: machine, Runtime: 7000})
 		require.NoError(t, err)
 		sjf, err := sim.NewList(easy)
 		require.NoError(t, err)

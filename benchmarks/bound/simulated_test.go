@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/bound"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/test/race"
-	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // No simulation is sooner done than the bounds say.
@@ -36,9 +37,9 @@ func TestSimulationsTakeLonger(t *testing.T) {
 	} {
 		for seed := uint64(2); seed <= 3; seed++ {
 			t.Run(fmt.Sprint(c.cluster, c.workload, c.policy.Name(), seed), func(t *testing.T) {
-				nodes, err := workload.ParseCluster(c.cluster)
+				nodes, err := traces.ParseCluster(c.cluster)
 				require.NoError(t, err)
-				w, err := workload.Generate(c.workload, nodes, seed)
+				w, err := generate.Generate(c.workload, nodes, seed)
 				require.NoError(t, err)
 				b, err := bound.Runtime(nodes, w.Jobs)
 				require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/aucsched/aucsched/benchmarks/locality"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/workload"
 )
@@ -23,7 +24,7 @@ type TraceOptions struct {
 	WarmUp, Evaluate int64
 }
 
-// FromTrace makes jobs with files of a workload's: which share one says [workload.Sharing], and its
+// FromTrace makes jobs with files of a workload's: which share one says [traces.Sharing], and its
 // size is that share of a node's memory which the job's cores are of a node's.
 //
 // A job that asks for several nodes, or for more cores than a node has, becomes several jobs, of
@@ -39,7 +40,7 @@ func FromTrace(w *workload.Workload, o TraceOptions) ([]locality.Job, error) {
 	if !(o.MemoryPerNode > 0 && o.MemoryPerNode <= maxGB) {
 		return nil, fmt.Errorf("memory: %v: must be above 0 and at most %g GB", o.MemoryPerNode, float64(maxGB))
 	}
-	t := traceReader{o: o, sharing: workload.NewSharing(w.Jobs, o.Sharers)}
+	t := traceReader{o: o, sharing: traces.NewSharing(w.Jobs, o.Sharers)}
 	for i := range w.Jobs {
 		if err := t.add(&w.Jobs[i]); err != nil {
 			return nil, err
@@ -50,7 +51,7 @@ func FromTrace(w *workload.Workload, o TraceOptions) ([]locality.Job, error) {
 
 type traceReader struct {
 	o       TraceOptions
-	sharing *workload.Sharing
+	sharing *traces.Sharing
 	jobs    []locality.Job
 }
 

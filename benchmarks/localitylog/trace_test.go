@@ -10,7 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/locality"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -26,7 +28,7 @@ func swf(t *testing.T, jobs ...string) *workload.Workload {
 		}
 		b.WriteString("\n")
 	}
-	w, err := workload.ReadSWF(strings.NewReader(b.String()), "t.swf", workload.SWFOptions{})
+	w, err := traces.ReadSWF(strings.NewReader(b.String()), "t.swf", traces.SWFOptions{})
 	require.NoError(t, err)
 	return w
 }
@@ -101,9 +103,9 @@ func TestSplit(t *testing.T) {
 
 // Generators name no users: their jobs are one user's.
 func TestFromGenerator(t *testing.T) {
-	nodes, err := workload.ParseCluster("16x8x2")
+	nodes, err := traces.ParseCluster("16x8x2")
 	require.NoError(t, err)
-	w, err := workload.Generate("gen:esp", nodes, 1)
+	w, err := generate.Generate("gen:esp", nodes, 1)
 	require.NoError(t, err)
 	jobs, err := FromTrace(w, TraceOptions{CoresPerNode: 8, MemoryPerNode: 128})
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -29,7 +30,7 @@ type ExactMachine struct {
 	Unit int
 }
 
-// Exact has jobs, which were read with [workload.GPUTraceOptions].Exact, ask for what their pods
+// Exact has jobs, which were read with [traces.GPUTraceOptions].Exact, ask for what their pods
 // do, and nothing else: cores in units of the greatest common divisor of what all of them ask for,
 // memory, a share of one GPU, and models of GPU, as Eligible nodes. Nodes' cores are rounded down
 // to whole units, which loses nothing. A pod without a core is given one unit, and counted in
@@ -37,7 +38,7 @@ type ExactMachine struct {
 // not count. Where the list does not say what memory a node has, it has more than anybody can ask
 // for. It fails where m is not Alibaba's list of nodes, where a job has no Pod, and where a node or
 // a pod has more units of cores than a node can have (65535).
-func Exact(m *workload.Machine, w *workload.Workload) (*ExactMachine, error) {
+func Exact(m *traces.Machine, w *workload.Workload) (*ExactMachine, error) {
 	if m.MilliCores == nil {
 		return nil, errors.New("the machine is not Alibaba's list of nodes, which has cores in thousandths and models of GPU")
 	}
@@ -71,7 +72,7 @@ func (x *ExactMachine) Resources() []sim.Resource {
 }
 
 // askExactly sets the requests of the jobs. Jobs that are alike share what they take, and masks.
-func (x *ExactMachine) askExactly(m *workload.Machine, w *workload.Workload) error {
+func (x *ExactMachine) askExactly(m *traces.Machine, w *workload.Workload) error {
 	type taken struct{ memory, share int64 }
 	uses, masks := map[taken]nodeset.Uses{}, map[string]nodeset.Mask{}
 	for i := range w.Jobs {
@@ -111,7 +112,7 @@ func usesOf(memory, share int64) (u nodeset.Uses) {
 }
 
 // nodesWith are the nodes with GPUs of one of the models, which have | between them.
-func nodesWith(m *workload.Machine, models string) nodeset.Mask {
+func nodesWith(m *traces.Machine, models string) nodeset.Mask {
 	mask, wanted := nodeset.NewMask(len(m.Nodes)), strings.Split(models, "|")
 	for n, model := range m.Models {
 		if model != "" && slices.Contains(wanted, model) {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/test/beside"
 	"github.com/aucsched/aucsched/internal/test/race"
@@ -22,10 +23,10 @@ const (
 	exactPods  = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,creation_time,deletion_time,scheduled_time\n"
 )
 
-func readExact(t require.TestingT, nodes, pods string) (*workload.Machine, *workload.Workload, error) {
-	m, err := workload.ReadMachine(strings.NewReader(exactNodes+nodes), "nodes")
+func readExact(t require.TestingT, nodes, pods string) (*traces.Machine, *workload.Workload, error) {
+	m, err := traces.ReadMachine(strings.NewReader(exactNodes+nodes), "nodes")
 	require.NoError(t, err)
-	w, err := workload.ReadAlibaba(strings.NewReader(exactPods+pods), "pods", workload.GPUTraceOptions{Exact: true})
+	w, err := traces.ReadAlibaba(strings.NewReader(exactPods+pods), "pods", traces.GPUTraceOptions{Exact: true})
 	return m, w, err
 }
 
@@ -81,7 +82,7 @@ func TestExactErrors(t *testing.T) {
 	w.Jobs[0].Pod = nil
 	_, err = Exact(m, w)
 	require.EqualError(t, err, "job a is not one of Alibaba's pods")
-	m, err = workload.ParseMachine("2x8x1")
+	m, err = traces.ParseMachine("2x8x1")
 	require.NoError(t, err)
 	_, err = Exact(m, w)
 	require.ErrorContains(t, err, "the machine is not Alibaba's list of nodes")
@@ -122,7 +123,7 @@ func TestPropertyExactLosesNothing(t *testing.T) {
 func TestRealExactPods(t *testing.T) {
 	race.Slow(t)
 	beside.Shared(t, "traces/fgd/openb_pod_list_gpuspec33.csv.gz")
-	m, err := workload.ParseMachine(beside.Shared(t, "traces/alibaba-openb_node_list_all_node.csv"))
+	m, err := traces.ParseMachine(beside.Shared(t, "traces/alibaba-openb_node_list_all_node.csv"))
 	require.NoError(t, err)
 	for _, c := range []struct {
 		list                         string
@@ -132,7 +133,7 @@ func TestRealExactPods(t *testing.T) {
 		{"fgd/openb_pod_list_gpuspec33.csv.gz", 2, 7255, 2573, 2092},
 		{"fgd/openb_pod_list_gpushare100.csv.gz", 4, 6943, 5891, 0},
 	} {
-		w, err := workload.ReadFile(beside.Shared(t, "traces/"+c.list), workload.Options{GPU: workload.GPUTraceOptions{Exact: true}})
+		w, err := traces.ReadFile(beside.Shared(t, "traces/"+c.list), traces.Options{GPU: traces.GPUTraceOptions{Exact: true}})
 		require.NoError(t, err)
 		x, err := Exact(m, w)
 		require.NoError(t, err)

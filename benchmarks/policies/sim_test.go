@@ -11,10 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -75,9 +77,9 @@ func TestIPSchedIsNearItsBound(t *testing.T) {
 	}{
 		{"gen:esp-rand", "1024x8x2"}, {"gen:tsubame-1.NC", "1408x12x3"},
 	} {
-		nodes, err := workload.ParseCluster(q.machine)
+		nodes, err := traces.ParseCluster(q.machine)
 		require.NoError(t, err)
-		w, err := workload.Generate(q.workload, nodes, 1)
+		w, err := generate.Generate(q.workload, nodes, 1)
 		require.NoError(t, err)
 		a, err := NewIPSched(older.DefaultOptions())
 		require.NoError(t, err)

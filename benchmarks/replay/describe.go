@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/internal/test/generate"
 )
 
 // Subjects are those of the flags of a machine, a workload, and its replay.
@@ -22,5 +22,5 @@ func Subjects() []cli.Subject {
 // machines it offers the papers': ipsched's, machines S and M of aucsched1, Tsubame.
 func Complete(c *cobra.Command) {
 	cli.CompleteFlagFile(c, "cluster", []string{"1024x8x2", "128x8x2", "256x8x2", "1408x12x3"}, "conf", "csv", "txt", "json")
-	cli.CompleteFlagFile(c, "workload", workload.Generators(), "swf", "swf.gz", "txt", "txt.gz", "csv", "csv.gz", "json")
+	cli.CompleteFlagFile(c, "workload", generate.Generators(), "swf", "swf.gz", "txt", "txt.gz", "csv", "csv.gz", "json")
 }

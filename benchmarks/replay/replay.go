@@ -15,8 +15,10 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -33,11 +35,11 @@ type Flags struct {
 	LimitFactor float64
 	// First is how many jobs of the workload count; 0: all.
 	First int
-	// MemoryInBytes is that of workload.SWFOptions.
+	// MemoryInBytes is that of traces.SWFOptions.
 	MemoryInBytes bool
 	// Stdin is what the workload - is read from.
 	Stdin io.Reader
-	// ExactPods is that of workload.GPUTraceOptions.
+	// ExactPods is that of traces.GPUTraceOptions.
 	ExactPods bool
 
 	extend, nodespec bool
@@ -58,30 +60,30 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 
 // Read reads or generates the workload for the machine of Config.
 func (f *Flags) Read(spec string) (*workload.Workload, error) {
-	o := workload.Options{
-		SWF:   workload.SWFOptions{ExtendLimit: f.extend, NodeSpec: f.nodespec, MemoryInBytes: f.MemoryInBytes, First: f.First},
+	o := traces.Options{
+		SWF:   traces.SWFOptions{ExtendLimit: f.extend, NodeSpec: f.nodespec, MemoryInBytes: f.MemoryInBytes, First: f.First},
 		Sacct: workload.SacctOptions{ExtendLimit: f.extend},
-		GPU:   workload.GPUTraceOptions{LimitFactor: f.LimitFactor, GPUsPerNode: mostGPUs(f.Config.Nodes), Exact: f.ExactPods},
+		GPU:   traces.GPUTraceOptions{LimitFactor: f.LimitFactor, GPUsPerNode: mostGPUs(f.Config.Nodes), Exact: f.ExactPods},
 	}
 	if f.First < 0 {
 		return nil, fmt.Errorf("--first: %d: must not be negative", f.First)
 	}
-	read := func() (*workload.Workload, error) { return workload.ReadFile(spec, o) }
+	read := func() (*workload.Workload, error) { return traces.ReadFile(spec, o) }
 	if spec == "-" && f.Stdin != nil {
-		read = func() (*workload.Workload, error) { return workload.Read(f.Stdin, "standard input", o) }
+		read = func() (*workload.Workload, error) { return traces.Read(f.Stdin, "standard input", o) }
 	}
-	if strings.HasPrefix(spec, workload.GeneratorPrefix) {
-		read = func() (*workload.Workload, error) { return workload.Generate(spec, f.Config.Nodes, f.Seed) }
+	if strings.HasPrefix(spec, generate.GeneratorPrefix) {
+		read = func() (*workload.Workload, error) { return generate.Generate(spec, f.Config.Nodes, f.Seed) }
 	}
 	w, err := read()
-	if generator := workload.GeneratorPrefix + spec; errors.Is(err, fs.ErrNotExist) && slices.Contains(workload.Generators(), generator) {
+	if generator := generate.GeneratorPrefix + spec; errors.Is(err, fs.ErrNotExist) && slices.Contains(generate.Generators(), generator) {
 		return nil, fmt.Errorf("--workload: %w: did you mean the generator %q?", err, generator)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--workload: %w", err)
 	}
 	if f.First > 0 && f.First <= len(w.Jobs) {
-		w.Keep(f.First)
+		traces.Keep(w, f.First)
 		w.Name += fmt.Sprintf(", its first %d jobs", f.First)
 	}
 	if err := w.Accelerate(f.Rate); err != nil {

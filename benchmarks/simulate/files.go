@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -75,7 +76,7 @@ func (f *FileFlags) apply(flags *pflag.FlagSet, counted bool, jobs []workload.Jo
 	for _, c := range nodes {
 		cores = max(cores, int(c.Cores))
 	}
-	if err := workload.ShareInputs(jobs, cores, o.Memory, f.Sharers); err != nil {
+	if err := traces.ShareInputs(jobs, cores, o.Memory, f.Sharers); err != nil {
 		return o, fmt.Errorf("--files: %w", err)
 	}
 	for i := range jobs {

@@ -14,6 +14,7 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -41,7 +42,7 @@ func (f *crewFlags) register(flags *pflag.FlagSet) {
 }
 
 // malleability is that of the jobs.
-func (f *crewFlags) malleability(seed uint64) (m workload.Malleability, err error) {
+func (f *crewFlags) malleability(seed uint64) (m generate.Malleability, err error) {
 	m.Share, m.Seed = f.percent/100, seed
 	least, most, ok := strings.Cut(f.nodes, ":")
 	if m.Least, err = strconv.ParseFloat(least, 64); err == nil {

@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // countMemory gives nodes their memory and has jobs take what they ask for, if memory is to count.
-func (f *Flags) countMemory(m *workload.Machine, w *workload.Workload) error {
+func (f *Flags) countMemory(m *traces.Machine, w *workload.Workload) error {
 	switch {
 	case !f.memoryCounts:
 		return nil
@@ -22,7 +23,7 @@ func (f *Flags) countMemory(m *workload.Machine, w *workload.Workload) error {
 	if err := f.Files.Check(); err != nil {
 		return err
 	}
-	none := workload.TakeMemory(w.Jobs, 0)
+	none := traces.TakeMemory(w.Jobs, 0)
 	if none == len(w.Jobs) {
 		return fmt.Errorf("--count-memory: no job of %s asks for memory", w.Name)
 	}
@@ -35,8 +36,8 @@ func (f *Flags) countMemory(m *workload.Machine, w *workload.Workload) error {
 
 // countExactly has the machine and its pods count to the letter, by [More].Exact, if that is asked
 // for.
-func (f *Flags) countExactly(exact func(*workload.Machine, *workload.Workload) ([]nodeset.Capacity, []sim.Resource, error),
-	m *workload.Machine, w *workload.Workload) (err error) {
+func (f *Flags) countExactly(exact func(*traces.Machine, *workload.Workload) ([]nodeset.Capacity, []sim.Resource, error),
+	m *traces.Machine, w *workload.Workload) (err error) {
 	switch {
 	case !f.Replay.ExactPods:
 		return nil

@@ -22,7 +22,7 @@ import (
 // small are the arguments of a simulation of next to no time.
 func small(more ...string) []string {
 	return append([]string{"simulate", "--cluster", "64x12x3", "--workload",
-		"../../internal/workload/testdata/swf/small.swf", "--work", "20000"}, more...)
+		"../traces/testdata/swf/small.swf", "--work", "20000"}, more...)
 }
 
 func listDir(t *testing.T, dir string) (names []string) {
@@ -57,7 +57,7 @@ func TestSeveralPolicies(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(dir, "p.html"))
 	require.NoError(t, err)
 	for _, word := range []string{"<title>backfill, auction2 on ", "bf_max_job_test", "64 nodes of 12 cores and 3 GPUs",
-		"aucsched simulate --cluster=64x12x3 --policy=backfill,auction2 --work=20000 --workload=../../internal/workload/testdata/swf/small.swf<"} {
+		"aucsched simulate --cluster=64x12x3 --policy=backfill,auction2 --work=20000 --workload=../traces/testdata/swf/small.swf<"} {
 		require.Contains(t, string(page), word)
 	}
 

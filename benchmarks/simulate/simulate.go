@@ -19,10 +19,12 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/policies"
 	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/report"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -53,7 +55,7 @@ type More struct {
 	// Locality and Pods run the policies of these kinds.
 	Locality, Pods func(c *cobra.Command, f *Flags) error
 	// Exact has pods ask for what their list says, and gives the machine that they ask.
-	Exact func(*workload.Machine, *workload.Workload) ([]nodeset.Capacity, []sim.Resource, error)
+	Exact func(*traces.Machine, *workload.Workload) ([]nodeset.Capacity, []sim.Resource, error)
 	// Least is the least runtime that was possible for the jobs of a run, in seconds.
 	Least func(r *sim.Result, cfg *sim.Config, jobs []workload.Job) (float64, error)
 	// Bounds prints how soon the jobs that can run at all could be done.
@@ -261,25 +263,25 @@ func (f *Flags) needed(c *cobra.Command, more *More) error {
 	if err != nil {
 		return err
 	}
-	if own != nil || f.Workload == "" || strings.HasPrefix(f.Workload, workload.GeneratorPrefix) {
+	if own != nil || f.Workload == "" || strings.HasPrefix(f.Workload, generate.GeneratorPrefix) {
 		return cli.Needed(c, "cluster", "workload")
 	}
 	return cli.Needed(c, "workload")
 }
 
 // machine is that of --cluster, or else that of the header of the workload, which it then has read.
-func (f *Flags) machine() (w *workload.Workload, m *workload.Machine, err error) {
+func (f *Flags) machine() (w *workload.Workload, m *traces.Machine, err error) {
 	if f.Cluster == "" {
 		if w, err = f.Replay.Read(f.Workload); err != nil {
 			return nil, nil, err
 		}
-		if f.Cluster, _ = w.Header.Machine(); f.Cluster == "" {
+		if f.Cluster, _ = traces.MachineOf(w.Header); f.Cluster == "" {
 			return nil, nil, fmt.Errorf("--cluster: missing, and %s has no header that says MaxProcs or MaxNodes; "+
 				"for example --cluster 128x8x2", w.Name)
 		}
 		slog.Warn("the machine is that of the trace's header: --cluster " + f.Cluster)
 	}
-	if m, err = workload.ParseMachine(f.Cluster); err != nil {
+	if m, err = traces.ParseMachine(f.Cluster); err != nil {
 		return nil, nil, fmt.Errorf("--cluster: %w", err)
 	}
 	return w, m, nil
@@ -291,7 +293,7 @@ func (f *Flags) compareMachine(w *workload.Workload) {
 	for _, n := range f.Replay.Config.Nodes {
 		total += int64(n.Cores)
 	}
-	if spec, cores := w.Header.Machine(); cores > 0 && cores != total {
+	if spec, cores := traces.MachineOf(w.Header); cores > 0 && cores != total {
 		slog.Warn(fmt.Sprintf("--cluster has %d cores, and the trace's header says %d: --cluster %s", total, cores, spec))
 	}
 }

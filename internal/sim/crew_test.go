@@ -15,6 +15,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -225,7 +226,7 @@ func TestCrewsAgainstATwin(t *testing.T) {
 // malleable one comes.
 func TestRigidJobsAreAsEver(t *testing.T) {
 	nodes := nodesOf([3]int{32, 1, 0})
-	w, err := workload.Lublin(workload.LublinOptions{Nodes: nodes, Load: 0.9, Jobs: 150, Seed: 7})
+	w, err := generate.Lublin(generate.LublinOptions{Nodes: nodes, Load: 0.9, Jobs: 150, Seed: 7})
 	require.NoError(t, err)
 	run := func(p core.Policy, jobs []workload.Job) (string, []string) {
 		cfg := NewConfig(nodes)
@@ -240,7 +241,7 @@ func TestRigidJobsAreAsEver(t *testing.T) {
 	}
 	for k := range both(t) {
 		want, ends := run(both(t)[k], w.Jobs)
-		m := workload.DefaultMalleability()
+		m := generate.DefaultMalleability()
 		none := append([]workload.Job(nil), w.Jobs...)
 		made, err := m.Apply(nodes, none)
 		require.NoError(t, err)
@@ -258,9 +259,9 @@ func TestRigidJobsAreAsEver(t *testing.T) {
 // The same input gives the same schedule, and backfill's shortcuts change none.
 func TestCrewsRepeat(t *testing.T) {
 	nodes := nodesOf([3]int{32, 1, 0})
-	w, err := workload.Lublin(workload.LublinOptions{Nodes: nodes, Load: 1, Jobs: 100, Seed: 3})
+	w, err := generate.Lublin(generate.LublinOptions{Nodes: nodes, Load: 1, Jobs: 100, Seed: 3})
 	require.NoError(t, err)
-	m := workload.DefaultMalleability()
+	m := generate.DefaultMalleability()
 	m.Share = 0.5
 	_, err = m.Apply(nodes, w.Jobs)
 	require.NoError(t, err)

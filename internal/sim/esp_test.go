@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/test/race"
-	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // A real Slurm 22.05.8 with its backfill scheduler ran the ESP benchmark on 1024 nodes of 8 cores
@@ -23,7 +23,7 @@ func TestESPAgreesWithRealSlurm(t *testing.T) {
 	nodes := nodesOf([3]int{1024, 8, 2})
 	var runs []*Result
 	for seed := range uint64(n) {
-		w, err := workload.Generate("gen:esp", nodes, seed+1)
+		w, err := generate.Generate("gen:esp", nodes, seed+1)
 		require.NoError(t, err)
 		policy, err := NewBackfill(DefaultBackfill())
 		require.NoError(t, err)

@@ -3,9 +3,13 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+
+	"github.com/aucsched/aucsched/internal/slurm/conf"
 )
 
 // InputError is a fault in an input file.
@@ -28,7 +32,7 @@ func (e *InputError) Error() string {
 		b.WriteString(": ")
 	}
 	if e.Field != "" {
-		fmt.Fprintf(&b, "field %s: %s: ", e.Field, quote(e.Value))
+		fmt.Fprintf(&b, "field %s: %s: ", e.Field, Quote(e.Value))
 	}
 	return b.String() + e.Err.Error()
 }
@@ -37,10 +41,63 @@ func (e *InputError) Error() string {
 func (e *InputError) Unwrap() error { return e.Err }
 
 // quote quotes a value for a message, cut to a length that leaves it one line.
-func quote(s string) string {
+func Quote(s string) string {
 	const most = 60
 	if len(s) > most {
 		s = s[:most] + "..."
 	}
 	return strconv.Quote(s)
+}
+
+// What is wrong with a number.
+var (
+	ErrNotNumber = errors.New("not a number")
+	ErrNotWhole  = errors.New("not a whole number")
+	ErrTooLarge  = conf.ErrTooLarge
+)
+
+// maxExact bounds numbers so that float64 holds every whole one exactly.
+const maxExact = 1 << 53
+
+// ParseDecimal parses a decimal number of magnitude below maxExact.
+func ParseDecimal(text []byte) (float64, error) {
+	if v, ok := ParseShort(text); ok {
+		return float64(v), nil
+	}
+	for _, c := range text {
+		// ParseFloat also knows infinities, hexadecimal numbers and underscores.
+		if (c < '0' || c > '9') && c != '-' && c != '+' && c != '.' && c != 'e' && c != 'E' {
+			return 0, ErrNotNumber
+		}
+	}
+	v, err := strconv.ParseFloat(string(text), 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange), err == nil && math.Abs(v) >= maxExact:
+		return 0, ErrTooLarge
+	case err != nil:
+		return 0, ErrNotNumber
+	}
+	return v, nil
+}
+
+// ParseShort parses what nearly every field is: an integer of a few digits.
+func ParseShort(text []byte) (int64, bool) {
+	digits := text
+	if len(digits) > 0 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || len(digits) > 15 {
+		return 0, false
+	}
+	var v int64
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		v = v*10 + int64(c-'0')
+	}
+	if len(digits) < len(text) {
+		v = -v
+	}
+	return v, true
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -58,4 +59,37 @@ func countOf(t []Tally, reason string) int {
 		}
 	}
 	return 0
+}
+
+// checkWorkload checks what every reader promises.
+func checkWorkload(t require.TestingT, w *Workload) {
+	require.NotEmpty(t, w.Jobs)
+	require.Zero(t, w.Jobs[0].Submit)
+	ids := map[string]bool{}
+	last := int64(0)
+	for _, j := range w.Jobs {
+		require.NoError(t, j.Validate())
+		require.False(t, ids[j.ID], "job %s twice", j.ID)
+		ids[j.ID] = true
+		require.GreaterOrEqual(t, j.Submit, last)
+		last = j.Submit
+		require.GreaterOrEqual(t, j.Duration, int64(1))
+		require.GreaterOrEqual(t, j.TimeLimit, j.Duration)
+		require.GreaterOrEqual(t, j.Priority, int64(1))
+	}
+}
+
+func readTestdata(t *testing.T, path string) string {
+	b, err := os.ReadFile("testdata/" + path)
+	require.NoError(t, err)
+	return string(b)
+}
+
+func TestBasicPriorities(t *testing.T) {
+	jobs := make([]Job, 3)
+	AssignBasicPriorities(jobs)
+	require.Equal(t, int64(4294901759), jobs[0].Priority)
+	require.Equal(t, int64(4294901757), jobs[2].Priority)
+	require.Equal(t, int64(1), basicPriority(4294901758))
+	require.Equal(t, int64(1), basicPriority(1<<40))
 }

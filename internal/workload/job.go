@@ -26,10 +26,10 @@ type Job struct {
 	// Span makes the job malleable: it asks for Span.Least nodes, and takes more while it runs. Its
 	// Request and Duration are those of the rigid job.
 	Span Span
-	// Memory is what the job asks for of each node's memory; see [TakeMemory].
+	// Memory is what the job asks for of each node's memory; 0: it takes none.
 	Memory Memory
 	// Pod is what a pod asks for, where it was read to the letter: see
-	// [GPUTraceOptions]. Else it is nil.
+	// package traces. Else it is nil.
 	Pod *Pod
 	// Input is the file that the job reads before it can begin; readers and generators name none.
 	Input Input
@@ -52,4 +52,20 @@ type Past struct {
 	Came, Ranked int64
 	// GPUType is the type of GPU that it asked for, empty if of any or none.
 	GPUType string
+}
+
+// Pod is what a pod of Alibaba's asks of its node.
+type Pod struct {
+	MilliCores int    // thousandths of a core
+	GPUs       int    // whole ones
+	Share      int    // thousandths of one GPU, below 1000; 0: none
+	Models     string // of GPU that will do, with | between them; empty: all
+}
+
+// Input is the file that a job reads. Each node of the job needs all of it.
+type Input struct {
+	// File tells files apart; 0: the job names none.
+	File uint64
+	// Bytes is the file's size, at least 1 where there is a file.
+	Bytes int64
 }

@@ -20,12 +20,12 @@ var gzipMagic = []byte{0x1f, 0x8b}
 
 // plain returns r, unpacked if its first bytes say that it is a gzip file, and without a byte order
 // mark. Errors name the file.
-func plain(r io.Reader, name string) (*bufio.Reader, error) {
+func Plain(r io.Reader, name string) (*bufio.Reader, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	if magic, _ := b.Peek(len(gzipMagic)); bytes.Equal(magic, gzipMagic) {
 		z, err := gzip.NewReader(b)
 		if err != nil {
-			return nil, &InputError{File: name, Err: readError(err)}
+			return nil, &InputError{File: name, Err: ReadError(err)}
 		}
 		b = bufio.NewReaderSize(z, 1<<16)
 	}
@@ -36,7 +36,7 @@ func plain(r io.Reader, name string) (*bufio.Reader, error) {
 }
 
 // readError puts the usual reason of a failed read into words.
-func readError(err error) error {
+func ReadError(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the file is truncated: %w", err)
 	}
@@ -44,28 +44,28 @@ func readError(err error) error {
 }
 
 // lines goes through the lines of a file, unpacking it where need be.
-type lines struct {
-	name string // of the file, for messages
+type Lines struct {
+	Name string // of the file, for messages
 	src  io.Reader
 	r    *bufio.Reader // nil before the first line
 	buf  []byte
-	n    int // number of the current line
-	err  error
+	N    int // number of the current line
+	Err  error
 }
 
-func newLines(r io.Reader, name string) *lines { return &lines{name: name, src: r} }
+func NewLines(r io.Reader, name string) *Lines { return &Lines{Name: name, src: r} }
 
 // next reads a line. A line that an error cuts short is not delivered.
-func (l *lines) next() bool {
-	if l.err != nil {
+func (l *Lines) Next() bool {
+	if l.Err != nil {
 		return false
 	}
 	if l.r == nil {
-		if l.r, l.err = plain(l.src, l.name); l.err != nil {
+		if l.r, l.Err = Plain(l.src, l.Name); l.Err != nil {
 			return false
 		}
 	}
-	l.n++
+	l.N++
 	l.buf = l.buf[:0]
 	for {
 		chunk, err := l.r.ReadSlice('\n')
@@ -79,30 +79,30 @@ func (l *lines) next() bool {
 		case err == io.EOF:
 			return len(l.buf) > 0
 		case err != bufio.ErrBufferFull:
-			return l.fail(readError(err))
+			return l.fail(ReadError(err))
 		}
 	}
 }
 
-func (l *lines) fail(err error) bool {
-	l.err = &InputError{File: l.name, Line: l.n, Err: err}
+func (l *Lines) fail(err error) bool {
+	l.Err = &InputError{File: l.Name, Line: l.N, Err: err}
 	return false
 }
 
 // text is the current line without the space around it, valid until next.
-func (l *lines) text() []byte { return bytes.TrimSpace(l.buf) }
+func (l *Lines) Text() []byte { return bytes.TrimSpace(l.buf) }
 
 // fieldError is an InputError at the current line.
-func (l *lines) fieldError(field, value string, err error) error {
-	return &InputError{File: l.name, Line: l.n, Field: field, Value: value, Err: err}
+func (l *Lines) FieldError(field, value string, err error) error {
+	return &InputError{File: l.Name, Line: l.N, Field: field, Value: value, Err: err}
 }
 
 // locate puts file and line to an error of the current line.
-func (l *lines) locate(err error) error {
+func (l *Lines) Locate(err error) error {
 	var in *InputError
 	if errors.As(err, &in) {
-		in.File, in.Line = l.name, l.n
+		in.File, in.Line = l.Name, l.N
 		return in
 	}
-	return requestError(l, err)
+	return RequestError(l, err)
 }

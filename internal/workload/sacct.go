@@ -53,16 +53,20 @@ const SacctFormat = "JobID,Submit,Start,End,ElapsedRaw,TimelimitRaw,ReqCPUS,Allo
 
 // Reasons for which ReadSacct skips jobs, beside ReadSWF's, and adjusts them.
 const (
-	skipStep    = "job step"
-	skipAgain   = "a line that is there already"
-	skipRevoked = "revoked: another cluster of the federation ran it"
-	skipNowhere = "had no node"
-	skipPending = "never started"
-	skipRunning = "still running"
-	adjustLimit = "no time limit of its own: taken as the option Unlimited"
-	adjustCores = "fewer cores than nodes requested: taken as one a node"
-	adjustGPUs  = "GPUs do not divide by nodes: rounded up to equal numbers"
-	adjustHeld  = "no priority recorded, or held: taken as 1"
+	skipStep      = "job step"
+	skipAgain     = "a line that is there already"
+	skipRevoked   = "revoked: another cluster of the federation ran it"
+	skipNowhere   = "had no node"
+	SkipPending   = "never started"
+	SkipRunning   = "still running"
+	SkipCancelled = "cancelled before it started"
+	SkipNoRun     = "unknown run time"
+	SkipNoSubmit  = "unknown submission time"
+	SkipNoProcs   = "no processor"
+	adjustLimit   = "no time limit of its own: taken as the option Unlimited"
+	adjustCores   = "fewer cores than nodes requested: taken as one a node"
+	AdjustGPUs    = "GPUs do not divide by nodes: rounded up to equal numbers"
+	adjustHeld    = "no priority recorded, or held: taken as 1"
 )
 
 // ReadSacct reads what "sacct --parsable2" (or --parsable) prints, with its line
@@ -105,12 +109,12 @@ func ReadSacct(r io.Reader, name string, o SacctOptions) (*Workload, error) {
 	if o.Unlimited == 0 {
 		o.Unlimited = defaultUnlimited
 	}
-	s := &sacctReader{lines: newLines(r, name), builder: newBuilder(name), o: o}
+	s := &sacctReader{Lines: NewLines(r, name), Builder: NewBuilder(name), o: o}
 	s.outlive = o.Past
 	if err := s.readAll(s.addRow); err != nil {
 		return nil, err
 	}
-	w, err := s.finish()
+	w, err := s.Finish()
 	if err != nil {
 		return nil, err
 	}
@@ -123,9 +127,9 @@ func ReadSacct(r io.Reader, name string, o SacctOptions) (*Workload, error) {
 
 // sacctReader turns rows of sacct's output into jobs.
 type sacctReader struct {
-	*builder
-	*lines
-	row
+	*Builder
+	*Lines
+	Row
 	o    SacctOptions
 	seed maphash.Seed
 	same map[string]uint64 // with Past: of each line, by the job's name, the sum
@@ -133,38 +137,38 @@ type sacctReader struct {
 
 // readAll has each line of values taken apart and then read. One that can't be is skipped.
 func (s *sacctReader) readAll(read func(text string) error) error {
-	for s.next() {
-		text := string(s.text())
+	for s.Next() {
+		text := string(s.Text())
 		var err error
 		switch {
 		case text == "":
-		case s.column == nil || s.areNames(text):
+		case s.Column == nil || s.areNames(text):
 			if err = s.readNames(text); err != nil {
-				return s.locate(err)
+				return s.Locate(err)
 			}
 		default:
 			if err = s.split(text); err == nil {
 				err = read(text)
 			}
 			if err != nil {
-				s.unreadable(s.locate(err))
+				s.unreadable(s.Locate(err))
 			}
 		}
 	}
-	return s.lines.err
+	return s.Lines.Err
 }
 
 func (s *sacctReader) addRow(text string) error {
-	id := cmp.Or(s.get("jobid"), s.get("jobidraw"))
+	id := cmp.Or(s.Get("jobid"), s.Get("jobidraw"))
 	if strings.Contains(id, ".") {
-		s.skip(skipStep)
+		s.Skip(skipStep)
 		return nil
 	}
 	if id == "" {
 		return &InputError{Err: errors.New("a job without an ID")}
 	}
 	t := s.times()
-	if s.fault == nil && s.o.Past && t.skip == "" && (t.start+t.duration <= s.o.From || s.o.To > 0 && t.submit >= s.o.To) {
+	if s.Fault == nil && s.o.Past && t.skip == "" && (t.start+t.duration <= s.o.From || s.o.To > 0 && t.submit >= s.o.To) {
 		return nil
 	}
 	id, err := s.name(id, text)
@@ -172,38 +176,38 @@ func (s *sacctReader) addRow(text string) error {
 		return err
 	}
 	if id == "" {
-		s.skip(skipAgain)
+		s.Skip(skipAgain)
 		return nil
 	}
-	if s.fault == nil && t.skip == "" {
+	if s.Fault == nil && t.skip == "" {
 		t.skip = s.nowhere(&t)
 	}
-	if s.fault == nil && t.skip != "" {
-		s.skip(t.skip)
+	if s.Fault == nil && t.skip != "" {
+		s.Skip(t.skip)
 		return nil
 	}
-	j := Job{Submit: t.submit, Duration: t.duration, Leaves: t.leaves, User: cmp.Or(s.get("user"), s.get("uid"))}
+	j := Job{Submit: t.submit, Duration: t.duration, Leaves: t.leaves, User: cmp.Or(s.Get("user"), s.Get("uid"))}
 	j.ID, j.Request = id, s.request()
 	if s.o.Past {
-		j.Past = &Past{Partition: s.get("partition"), Account: s.get("account"), QOS: s.get("qos"),
+		j.Past = &Past{Partition: s.Get("partition"), Account: s.Get("account"), QOS: s.Get("qos"),
 			Began: t.start, GPUType: s.tres("reqtres").kind}
 	}
-	if s.fault == nil {
+	if s.Fault == nil {
 		j.Memory = s.memory(&j.Request)
 	}
-	if j.TimeLimit, j.Priority = s.limit(), s.priority(); s.fault != nil {
-		return s.fault
+	if j.TimeLimit, j.Priority = s.limit(), s.priority(); s.Fault != nil {
+		return s.Fault
 	}
 	if j.Leaves > 0 {
 		j.Duration = j.TimeLimit // it is not known
 	}
-	return s.add(j, s.o.ExtendLimit)
+	return s.Add(j, s.o.ExtendLimit)
 }
 
 // name is what the job with that ID is called: no two have the same. It is empty for a line that is
 // there already.
 func (s *sacctReader) name(id, text string) (string, error) {
-	_, again := s.lineOf[id]
+	_, again := s.LineOf[id]
 	if again && !s.o.Past {
 		return "", nil
 	}
@@ -213,9 +217,9 @@ func (s *sacctReader) name(id, text string) (string, error) {
 			return "", nil
 		}
 		other = fmt.Sprintf("%s#%d", id, k)
-		_, again = s.lineOf[other]
+		_, again = s.LineOf[other]
 	}
-	if err := s.see(other, s.n); err != nil {
+	if err := s.See(other, s.N); err != nil {
 		return "", &InputError{Field: "JobID", Value: id, Err: err}
 	}
 	if s.o.Past {
@@ -241,7 +245,7 @@ func (s *sacctReader) nowhere(t *sacctTimes) string {
 	gpus, _ := s.gpus(req, alloc)
 	switch {
 	case cmp.Or(given, s.number("reqcpus"), req.cpus) == 0, t.duration == 0 && t.leaves == 0 && gave && given == 0 && nodes == 0:
-		return skipNoProcs
+		return SkipNoProcs
 	case gpus > 0 && t.leaves == 0 && cmp.Or(nodes, s.number("reqnodes"), req.nodes) == 0 &&
 		s.hasAny([]string{"AllocNodes", "NNodes", "ReqNodes"}):
 		return skipNowhere
@@ -253,21 +257,21 @@ func (s *sacctReader) nowhere(t *sacctTimes) string {
 // like one that is UNLIMITED, MaxTime (select_nodes of node_scheduler.c, _attempt_backfill of
 // backfill.c).
 func (s *sacctReader) limit() int64 {
-	partition, _, _ := strings.Cut(s.get("partition"), ",")
+	partition, _, _ := strings.Cut(s.Get("partition"), ",")
 	of := s.o.Limits[partition]
-	raw, own := s.get("timelimitraw"), int64(0)
-	switch v := cmp.Or(raw, s.get("timelimit")); {
+	raw, own := s.Get("timelimitraw"), int64(0)
+	switch v := cmp.Or(raw, s.Get("timelimit")); {
 	case v == "", v == "Partition_Limit":
 		own = cmp.Or(of.Default, of.Max)
 	case v == "UNLIMITED":
 		own = of.Max
 	case v == raw:
-		return s.within(s.parse("timelimitraw", parseMinutes), of)
+		return s.within(s.Parse("timelimitraw", parseMinutes), of)
 	default:
-		return s.within(s.parse("timelimit", conf.ParseSpan), of)
+		return s.within(s.Parse("timelimit", conf.ParseSpan), of)
 	}
 	if own == 0 {
-		s.adjust(adjustLimit)
+		s.Adjust(adjustLimit)
 		own = s.o.Unlimited
 	}
 	return s.within(own, of)
@@ -283,12 +287,12 @@ func (*sacctReader) within(limit int64, of PartitionLimit) int64 {
 
 // priority is the recorded priority, or 0 where there is no such field.
 func (s *sacctReader) priority() int64 {
-	if !s.has("priority") {
+	if !s.Has("priority") {
 		return 0
 	}
 	p := s.number("priority")
 	if p == 0 {
-		s.adjust(adjustHeld)
+		s.Adjust(adjustHeld)
 	}
 	return max(p, 1)
 }
@@ -307,12 +311,12 @@ func (s *sacctReader) request() bids.Request {
 		return q
 	}
 	if q.Cores < q.MinNodes {
-		s.adjust(adjustCores)
+		s.Adjust(adjustCores)
 		q.Cores = q.MinNodes
 	}
 	if n := int64(q.MinNodes); !perNode && n > 0 {
 		if gpus%n != 0 {
-			s.adjust(adjustGPUs)
+			s.Adjust(AdjustGPUs)
 		}
 		gpus = (gpus + n - 1) / n
 	}
@@ -328,13 +332,13 @@ func (s *sacctReader) gpus(req, alloc tres) (n int64, perNode bool) {
 	if req.gpus > 0 {
 		return req.gpus, false
 	}
-	if n = s.parse("reqgres", parseGRES); n > 0 {
+	if n = s.Parse("reqgres", parseGRES); n > 0 {
 		return n, true
 	}
 	if alloc.gpus > 0 {
 		return alloc.gpus, false
 	}
-	return s.parse("allocgres", parseGRES), true
+	return s.Parse("allocgres", parseGRES), true
 }
 
 // nodes is a request for the range of nodes alone. It has a fixed number of nodes
@@ -344,7 +348,7 @@ func (s *sacctReader) nodes(req, alloc tres, fixed bool) bids.Request {
 	given := int(cmp.Or(s.number("allocnodes"), s.number("nnodes"), alloc.nodes))
 	switch {
 	case asked == 0 && given == 0 && fixed:
-		s.blame(&InputError{Err: errors.New("a job with GPUs but no number of nodes: add ReqNodes and NNodes to sacct's --format")})
+		s.Blame(&InputError{Err: errors.New("a job with GPUs but no number of nodes: add ReqNodes and NNodes to sacct's --format")})
 	case asked == 0, fixed && given > 0:
 		return bids.Request{MinNodes: given, MaxNodes: given}
 	case given > asked:

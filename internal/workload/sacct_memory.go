@@ -15,21 +15,21 @@ import (
 // with c or n for an amount a core or a node, or else the mem of ReqTRES, both totals otherwise. A
 // total is divided by the nodes where their number is fixed, and else by the cores, and rounded up.
 func (s *sacctReader) memory(q *bids.Request) Memory {
-	text := s.get("reqmem")
-	switch mib := s.parse("reqmem", parseReqMem); {
+	text := s.Get("reqmem")
+	switch mib := s.Parse("reqmem", parseReqMem); {
 	case mib == 0:
-		return divided(s.tres("reqtres").memory, q)
+		return DividedMemory(s.tres("reqtres").memory, q)
 	case strings.HasSuffix(text, "c"):
 		return Memory{PerCore: mib}
 	case strings.HasSuffix(text, "n"):
 		return Memory{PerNode: mib}
 	default:
-		return divided(mib, q)
+		return DividedMemory(mib, q)
 	}
 }
 
 // divided is a total of q's memory, by node or core.
-func divided(mib int64, q *bids.Request) Memory {
+func DividedMemory(mib int64, q *bids.Request) Memory {
 	over := func(n int) int64 { return min((mib+int64(n)-1)/int64(n), nodeset.MaxAmount) }
 	if q.MinNodes > 0 && q.MinNodes == q.MaxNodes {
 		return Memory{PerNode: over(q.MinNodes)}
@@ -51,16 +51,16 @@ func parseMemory(v string) (int64, error) {
 	digits := strings.TrimRight(v, "KMGTP")
 	unit, known := memoryUnits[v[len(digits):]]
 	if !known {
-		return 0, errNotNumber
+		return 0, ErrNotNumber
 	}
-	f, err := parseDecimal([]byte(digits))
+	f, err := ParseDecimal([]byte(digits))
 	switch f = math.Ceil(f * unit); {
 	case err != nil:
 		return 0, err
 	case f < 0:
 		return 0, errors.New("must not be negative")
 	case f > maxCount:
-		return 0, errTooLarge
+		return 0, ErrTooLarge
 	}
 	return int64(f), nil
 }

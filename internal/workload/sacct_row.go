@@ -10,11 +10,11 @@ import (
 )
 
 // row is a line of sacct's output, taken apart by the line of names.
-type row struct {
-	column map[string]int // index of a field by its name in lower case; nil before the names
-	names  []string
-	fields []string
-	fault  error           // the first one met in the values of this row
+type Row struct {
+	Column map[string]int // index of a field by its name in lower case; nil before the names
+	Names  []string
+	Fields []string
+	Fault  error           // the first one met in the values of this row
 	all    map[string]bool // the names of all lines of names, in lower case
 }
 
@@ -32,8 +32,8 @@ var needed = []struct {
 }
 
 // areNames reports whether a line is one of field names again, as in files that were joined.
-func (r *row) areNames(text string) bool {
-	if text == strings.Join(r.names, "|") || text == strings.Join(r.names, "|")+"|" {
+func (r *Row) areNames(text string) bool {
+	if text == strings.Join(r.Names, "|") || text == strings.Join(r.Names, "|")+"|" {
 		return true
 	}
 	lower := "|" + strings.ToLower(text) + "|"
@@ -41,20 +41,20 @@ func (r *row) areNames(text string) bool {
 }
 
 // readNames takes the line of field names.
-func (r *row) readNames(text string) error {
-	r.names = strings.Split(strings.TrimSuffix(text, "|"), "|")
-	r.column = make(map[string]int, len(r.names))
-	for i, name := range r.names {
+func (r *Row) readNames(text string) error {
+	r.Names = strings.Split(strings.TrimSuffix(text, "|"), "|")
+	r.Column = make(map[string]int, len(r.Names))
+	for i, name := range r.Names {
 		key := strings.ToLower(name)
-		if _, ok := r.column[key]; ok {
+		if _, ok := r.Column[key]; ok {
 			return &InputError{Field: name, Value: text, Err: errors.New("named twice in the first line")}
 		}
-		r.column[key] = i
+		r.Column[key] = i
 	}
 	if r.all == nil {
-		r.all = make(map[string]bool, len(r.names))
+		r.all = make(map[string]bool, len(r.Names))
 	}
-	for key := range r.column {
+	for key := range r.Column {
 		r.all[key] = true
 	}
 	for _, n := range needed {
@@ -66,14 +66,14 @@ func (r *row) readNames(text string) error {
 	return nil
 }
 
-func (r *row) has(name string) bool {
-	_, ok := r.column[strings.ToLower(name)]
+func (r *Row) Has(name string) bool {
+	_, ok := r.Column[strings.ToLower(name)]
 	return ok
 }
 
-func (r *row) hasAny(names []string) bool {
+func (r *Row) hasAny(names []string) bool {
 	for _, n := range names {
-		if r.has(n) {
+		if r.Has(n) {
 			return true
 		}
 	}
@@ -83,61 +83,61 @@ func (r *row) hasAny(names []string) bool {
 var errFreeText = errors.New("(leave out fields of free text such as JobName)")
 
 // split takes a line of values.
-func (r *row) split(text string) error {
-	r.fault = nil
-	r.fields = strings.Split(text, "|")
-	if n := len(r.fields); n == len(r.names)+1 && r.fields[n-1] == "" {
-		r.fields = r.fields[:n-1] // --parsable ends each line with the separator
+func (r *Row) split(text string) error {
+	r.Fault = nil
+	r.Fields = strings.Split(text, "|")
+	if n := len(r.Fields); n == len(r.Names)+1 && r.Fields[n-1] == "" {
+		r.Fields = r.Fields[:n-1] // --parsable ends each line with the separator
 	}
-	if len(r.fields) != len(r.names) {
-		return &InputError{Err: fmt.Errorf("%d fields, the first line names %d %w", len(r.fields), len(r.names), errFreeText)}
+	if len(r.Fields) != len(r.Names) {
+		return &InputError{Err: fmt.Errorf("%d fields, the first line names %d %w", len(r.Fields), len(r.Names), errFreeText)}
 	}
 	return nil
 }
 
 // get is the value of a field, by its name in lower case; empty if missing.
-func (r *row) get(name string) string {
-	if i, ok := r.column[name]; ok {
-		return strings.TrimSpace(r.fields[i])
+func (r *Row) Get(name string) string {
+	if i, ok := r.Column[name]; ok {
+		return strings.TrimSpace(r.Fields[i])
 	}
 	return ""
 }
 
 // blame notes a fault of the row, if it is the first.
-func (r *row) blame(err error) {
-	if r.fault == nil {
-		r.fault = err
+func (r *Row) Blame(err error) {
+	if r.Fault == nil {
+		r.Fault = err
 	}
 }
 
 // bad notes a fault in the value of a field.
-func (r *row) bad(name string, err error) {
-	r.blame(&InputError{Field: r.names[r.column[name]], Value: r.get(name), Err: err})
+func (r *Row) Bad(name string, err error) {
+	r.Blame(&InputError{Field: r.Names[r.Column[name]], Value: r.Get(name), Err: err})
 }
 
 // parse is the parsed value of a field, or 0 where it is empty or missing.
-func (r *row) parse(name string, parser func(string) (int64, error)) int64 {
-	v := r.get(name)
+func (r *Row) Parse(name string, parser func(string) (int64, error)) int64 {
+	v := r.Get(name)
 	if v == "" {
 		return 0
 	}
 	n, err := parser(v)
 	if err != nil {
-		r.bad(name, err)
+		r.Bad(name, err)
 		return 0
 	}
 	return n
 }
 
 // number is the value of a field that holds a number.
-func (r *row) number(name string) int64 { return r.parse(name, parseCount) }
+func (r *Row) number(name string) int64 { return r.Parse(name, ParseCount) }
 
 // maxCount bounds the counts in sacct's output, so that sums of them are in range.
 const maxCount = 1 << 40
 
 // parseCount parses a whole number of at least 0, with Slurm's suffixes for large
 // ones: 1.50K is 1536.
-func parseCount(v string) (int64, error) {
+func ParseCount(v string) (int64, error) {
 	digits := strings.TrimRight(v, "KMG")
 	unit := 1.0
 	switch v[len(digits):] {
@@ -149,18 +149,18 @@ func parseCount(v string) (int64, error) {
 	case "G":
 		unit = 1 << 30
 	default:
-		return 0, errNotNumber
+		return 0, ErrNotNumber
 	}
-	f, err := parseDecimal([]byte(digits))
+	f, err := ParseDecimal([]byte(digits))
 	switch f *= unit; {
 	case err != nil:
 		return 0, err
 	case f != math.Trunc(f):
-		return 0, errNotWhole
+		return 0, ErrNotWhole
 	case f < 0:
 		return 0, errors.New("must not be negative")
 	case f > maxCount:
-		return 0, errTooLarge
+		return 0, ErrTooLarge
 	}
 	return int64(f), nil
 }

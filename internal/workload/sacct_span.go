@@ -11,16 +11,16 @@ import (
 // SacctSpan reads what "sacct --parsable2" prints for its times alone: the first submission and the
 // last time that is known, in seconds since 1970, and how many lines have a job that began.
 func SacctSpan(r io.Reader, name string) (first, last int64, jobs int, err error) {
-	s := &sacctReader{lines: newLines(r, name), builder: newBuilder(name)}
+	s := &sacctReader{Lines: NewLines(r, name), Builder: NewBuilder(name)}
 	err = s.readAll(func(string) error {
-		if strings.Contains(s.get("jobid"), ".") {
+		if strings.Contains(s.Get("jobid"), ".") {
 			return nil
 		}
 		submit, submitted := s.instant("submit")
 		start, started := s.instant("start")
 		end, ended := s.instant("end")
-		if s.fault != nil {
-			return s.fault
+		if s.Fault != nil {
+			return s.Fault
 		}
 		if submitted && (first == 0 || submit < first) {
 			first = submit

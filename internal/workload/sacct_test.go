@@ -183,14 +183,14 @@ func TestSacctSkips(t *testing.T) {
 	good := sacctRow(map[string]string{"State": "COMPLETED"})
 	names, _, _ := strings.Cut(good, "\n")
 	for _, c := range []struct{ row, reason string }{
-		{"2|2024-01-01T00:00:00|Unknown|Unknown|10|4|PENDING", skipPending},
-		{"2|2024-01-01T00:00:00|None|2024-01-01T00:00:09|10|4|CANCELLED by 5", skipCancelled},
-		{"2|2024-01-01T00:00:00|2024-01-01T00:00:09|2024-01-01T00:00:09|10|4|CANCELLED", skipCancelled},
-		{"2|2024-01-01T00:00:00|Unknown|2024-01-01T00:00:09|10|4|FAILED", skipPending},
-		{"2|2024-01-01T00:00:00|2024-01-01T00:00:09|Unknown|10|4|RUNNING", skipRunning},
-		{"2|2024-01-01T00:00:00|2024-01-01T00:00:09|Unknown|10|4|NODE_FAIL", skipRunning},
-		{"2|Unknown|2024-01-01T00:00:09|2024-01-01T00:00:10|10|4|COMPLETED", skipNoSubmit},
-		{"2|2024-01-01T00:00:00|2024-01-01T00:00:09|2024-01-01T00:00:10|10|0|COMPLETED", skipNoProcs},
+		{"2|2024-01-01T00:00:00|Unknown|Unknown|10|4|PENDING", SkipPending},
+		{"2|2024-01-01T00:00:00|None|2024-01-01T00:00:09|10|4|CANCELLED by 5", SkipCancelled},
+		{"2|2024-01-01T00:00:00|2024-01-01T00:00:09|2024-01-01T00:00:09|10|4|CANCELLED", SkipCancelled},
+		{"2|2024-01-01T00:00:00|Unknown|2024-01-01T00:00:09|10|4|FAILED", SkipPending},
+		{"2|2024-01-01T00:00:00|2024-01-01T00:00:09|Unknown|10|4|RUNNING", SkipRunning},
+		{"2|2024-01-01T00:00:00|2024-01-01T00:00:09|Unknown|10|4|NODE_FAIL", SkipRunning},
+		{"2|Unknown|2024-01-01T00:00:09|2024-01-01T00:00:10|10|4|COMPLETED", SkipNoSubmit},
+		{"2|2024-01-01T00:00:00|2024-01-01T00:00:09|2024-01-01T00:00:10|10|0|COMPLETED", SkipNoProcs},
 		{"1.0|2024-01-01T00:00:00|2024-01-01T00:00:09|2024-01-01T00:00:10|10|1|COMPLETED", skipStep},
 	} {
 		require.Equal(t, "JobID|Submit|Start|End|TimelimitRaw|ReqCPUS|State", names)
@@ -205,7 +205,7 @@ func TestSacctSkips(t *testing.T) {
 			sacctRow(map[string]string{"End": "-",
 				"Elapsed": "00:00:09"})+"2|2024-01-01T00:00:00|2024-01-01T00:00:10|INVALID|10|4\n"), "f", SacctOptions{})
 	require.NoError(t, err)
-	require.Equal(t, []Tally{{skipNoRun, 1}}, w.Skipped)
+	require.Equal(t, []Tally{{SkipNoRun, 1}}, w.Skipped)
 }
 
 // No row ends the run of a file, whatever is in it: it is counted, with a reason.
@@ -220,8 +220,8 @@ func TestSacctAsItIs(t *testing.T) {
 		jobs       int
 		skipped    []Tally
 	}{
-		{"no node, no processor, GPUs", at("2", "0|10|0|0|0|0|gres/gpu=2|COMPLETED"), 1, []Tally{{skipNoProcs, 1}}},
-		{"typed GPUs and no node", at("2", "0|10|4|0|0|0|gres/gpu:a100=1|NODE_FAIL"), 1, []Tally{{skipNoProcs, 1}}},
+		{"no node, no processor, GPUs", at("2", "0|10|0|0|0|0|gres/gpu=2|COMPLETED"), 1, []Tally{{SkipNoProcs, 1}}},
+		{"typed GPUs and no node", at("2", "0|10|4|0|0|0|gres/gpu:a100=1|NODE_FAIL"), 1, []Tally{{SkipNoProcs, 1}}},
 		{"ran on no node", at("2", "60|10|4|4|0|0|gres/gpu=1|FAILED"), 1, []Tally{{skipNowhere, 1}}},
 		{"revoked", at("2", "0|10|4|0|1|0|cpu=4|REVOKED"), 1, []Tally{{skipRevoked, 1}}},
 		{"revoked after a run elsewhere", at("2", "60|10|4|4|1|1|cpu=4|REVOKED by 7"), 1, []Tally{{skipRevoked, 1}}},
@@ -374,9 +374,9 @@ func TestParseCount(t *testing.T) {
 		err  error
 	}{
 		{"0", 0, nil}, {"12", 12, nil}, {"1.50K", 1536, nil}, {"2M", 2 << 20, nil}, {"1G", 1 << 30, nil}, {"1024G", 1 << 40, nil},
-		{"1025G", 0, errTooLarge}, {"1.3K", 0, errNotWhole}, {"1T", 0, errNotNumber}, {"K", 0, errNotNumber}, {"1e400", 0, errTooLarge},
+		{"1025G", 0, ErrTooLarge}, {"1.3K", 0, ErrNotWhole}, {"1T", 0, ErrNotNumber}, {"K", 0, ErrNotNumber}, {"1e400", 0, ErrTooLarge},
 	} {
-		got, err := parseCount(c.text)
+		got, err := ParseCount(c.text)
 		require.ErrorIs(t, err, c.err, c.text)
 		require.Equal(t, c.want, got, c.text)
 	}
@@ -413,13 +413,13 @@ func FuzzReadSacct(f *testing.F) {
 // sacctLines is how many lines of values there are in a text that has been read,
 // which may be packed.
 func sacctLines(text []byte) (n int) {
-	l := newLines(bytes.NewReader(text), "f")
-	var names row
-	for l.next() {
-		line := string(l.text())
+	l := NewLines(bytes.NewReader(text), "f")
+	var names Row
+	for l.Next() {
+		line := string(l.Text())
 		switch {
 		case line == "":
-		case names.column == nil || names.areNames(line):
+		case names.Column == nil || names.areNames(line):
 			_ = names.readNames(line)
 		default:
 			n++

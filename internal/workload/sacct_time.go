@@ -23,14 +23,14 @@ type sacctTimes struct {
 
 // times settles the times of the current row.
 func (s *sacctReader) times() sacctTimes {
-	state, _, _ := strings.Cut(s.get("state"), " ") // "CANCELLED by 1000"
+	state, _, _ := strings.Cut(s.Get("state"), " ") // "CANCELLED by 1000"
 	submit, submitted := s.instant("submit")
 	start, started := s.instant("start")
 	end, ended := s.instant("end")
 	run, known := s.elapsed()
 	if !known && started && ended {
 		if run, known = end-start, true; run < 0 {
-			s.bad("end", errors.New("before Start (local times? let sacct print ElapsedRaw)"))
+			s.Bad("end", errors.New("before Start (local times? let sacct print ElapsedRaw)"))
 		}
 	}
 	eligible, said := s.instant("eligible")
@@ -38,24 +38,24 @@ func (s *sacctReader) times() sacctTimes {
 		submit = eligible
 	}
 	t := sacctTimes{submit: submit, start: start, duration: run}
-	runs := state == "RUNNING" || state == "SUSPENDED" || started && s.has("end") && !ended
+	runs := state == "RUNNING" || state == "SUSPENDED" || started && s.Has("end") && !ended
 	switch {
 	case s.o.Past && state == "CANCELLED" && submitted && ended && end > submit && (!started || run == 0):
 		t.leaves, t.start, t.duration = end, end, 0
 	case state == "REVOKED":
 		t.skip = skipRevoked
 	case state == "PENDING":
-		t.skip = skipPending
+		t.skip = SkipPending
 	case runs && (!s.o.Past || !known):
-		t.skip = skipRunning
+		t.skip = SkipRunning
 	case state == "CANCELLED" && run == 0:
-		t.skip = skipCancelled
+		t.skip = SkipCancelled
 	case !started:
-		t.skip = skipPending
+		t.skip = SkipPending
 	case !submitted:
-		t.skip = skipNoSubmit
+		t.skip = SkipNoSubmit
 	case !known:
-		t.skip = skipNoRun
+		t.skip = SkipNoRun
 	}
 	return t
 }
@@ -63,21 +63,21 @@ func (s *sacctReader) times() sacctTimes {
 // elapsed is the run time in seconds, if a field of its own says it.
 func (s *sacctReader) elapsed() (n int64, known bool) {
 	unknown := []string{"", "Unknown", "INVALID"}
-	if !slices.Contains(unknown, s.get("elapsedraw")) {
-		return s.parse("elapsedraw", parseCount), true
+	if !slices.Contains(unknown, s.Get("elapsedraw")) {
+		return s.Parse("elapsedraw", ParseCount), true
 	}
-	if !slices.Contains(unknown, s.get("elapsed")) {
-		return s.parse("elapsed", conf.ParseSpan), true
+	if !slices.Contains(unknown, s.Get("elapsed")) {
+		return s.Parse("elapsed", conf.ParseSpan), true
 	}
 	return 0, false
 }
 
 // instant is the value of a field with a point in time, in seconds since 1970.
 func (s *sacctReader) instant(name string) (n int64, known bool) {
-	if slices.Contains([]string{"", "Unknown", "None", "N/A"}, s.get(name)) {
+	if slices.Contains([]string{"", "Unknown", "None", "N/A"}, s.Get(name)) {
 		return 0, false
 	}
-	return s.parse(name, parseInstant), true
+	return s.Parse(name, parseInstant), true
 }
 
 func parseInstant(v string) (int64, error) {
@@ -95,9 +95,9 @@ func parseInstant(v string) (int64, error) {
 }
 
 func parseMinutes(v string) (int64, error) {
-	n, err := parseCount(v)
+	n, err := ParseCount(v)
 	if err == nil && n > MaxSeconds/60 {
-		err = errTooLarge
+		err = ErrTooLarge
 	}
 	return n * 60, err
 }

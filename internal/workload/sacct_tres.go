@@ -18,9 +18,9 @@ type tres struct {
 
 // tres is the value of a field such as "cpu=8,gres/gpu=4,mem=32G,node=2".
 func (s *sacctReader) tres(name string) tres {
-	t, err := parseTRES(s.get(name))
+	t, err := parseTRES(s.Get(name))
 	if err != nil {
-		s.bad(name, err)
+		s.Bad(name, err)
 	}
 	return t
 }
@@ -35,9 +35,9 @@ func parseTRES(text string) (tres, error) {
 	for _, item := range strings.Split(text, ",") {
 		key, value, ok := strings.Cut(item, "=")
 		if !ok {
-			return tres{}, fmt.Errorf("%s is not NAME=COUNT", quote(item))
+			return tres{}, fmt.Errorf("%s is not NAME=COUNT", Quote(item))
 		}
-		to, parse := (*int64)(nil), parseCount
+		to, parse := (*int64)(nil), ParseCount
 		switch {
 		case key == "cpu":
 			to = &t.cpus
@@ -55,7 +55,7 @@ func parseTRES(text string) (tres, error) {
 		}
 		n, err := parse(value)
 		if err != nil {
-			return tres{}, fmt.Errorf("%s: %w", quote(item), err)
+			return tres{}, fmt.Errorf("%s: %w", Quote(item), err)
 		}
 		*to += n
 	}
@@ -85,12 +85,12 @@ func parseGRES(text string) (int64, error) {
 		n := int64(1)
 		if len(parts) > 1 {
 			var err error
-			n, err = parseCount(parts[len(parts)-1])
+			n, err = ParseCount(parts[len(parts)-1])
 			switch {
-			case errors.Is(err, errNotNumber) && len(parts) == 2:
+			case errors.Is(err, ErrNotNumber) && len(parts) == 2:
 				n = 1 // gpu:a100
 			case err != nil:
-				return 0, fmt.Errorf("%s: %w", quote(item), err)
+				return 0, fmt.Errorf("%s: %w", Quote(item), err)
 			}
 		}
 		total += n

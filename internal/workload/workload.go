@@ -83,40 +83,40 @@ func AssignBasicPriorities(jobs []Job) {
 func basicPriority(i int64) int64 { return max(firstPriority-i, lastPriority) }
 
 // builder collects the jobs of a file into a Workload.
-type builder struct {
-	w       Workload
-	lineOf  map[string]int // of each job seen, kept or skipped
+type Builder struct {
+	W       Workload
+	LineOf  map[string]int // of each job seen, kept or skipped
 	outlive bool           // jobs may run longer than their time limit
 	faults  map[string]int // by kind: the tally of rows that can't be read
 	first   error          // of the first of them
-	noAfter string         // why no job waits for another, if so
+	NoAfter string         // why no job waits for another, if so
 }
 
 // mostFaults is how many kinds of rows that can't be read are told apart.
 const mostFaults = 20
 
-func newBuilder(name string) *builder {
-	return &builder{w: Workload{Name: name}, lineOf: make(map[string]int)}
+func NewBuilder(name string) *Builder {
+	return &Builder{W: Workload{Name: name}, LineOf: make(map[string]int)}
 }
 
 // see notes that line holds the job called id. Every job is seen once.
-func (b *builder) see(id string, line int) error {
-	if first, ok := b.lineOf[id]; ok {
+func (b *Builder) See(id string, line int) error {
+	if first, ok := b.LineOf[id]; ok {
 		return fmt.Errorf("the job is on line %d already", first)
 	}
-	if len(b.lineOf) == MaxJobs {
+	if len(b.LineOf) == MaxJobs {
 		return fmt.Errorf("more than %d jobs", MaxJobs)
 	}
-	b.lineOf[id] = line
+	b.LineOf[id] = line
 	return nil
 }
 
-func (b *builder) skip(reason string)   { b.w.Skipped = Count(b.w.Skipped, reason) }
-func (b *builder) adjust(reason string) { b.w.Adjusted = Count(b.w.Adjusted, reason) }
+func (b *Builder) Skip(reason string)   { b.W.Skipped = Count(b.W.Skipped, reason) }
+func (b *Builder) Adjust(reason string) { b.W.Adjusted = Count(b.W.Adjusted, reason) }
 
 // unreadable skips a row with an error in it. The tally says of which kind that is, and where the
 // first such row is.
-func (b *builder) unreadable(err error) {
+func (b *Builder) unreadable(err error) {
 	if b.first == nil {
 		b.first = err
 	}
@@ -126,18 +126,18 @@ func (b *builder) unreadable(err error) {
 	}
 	at, ok := b.faults[kind]
 	if !ok && len(b.faults) == mostFaults {
-		b.skip("can't be read for other reasons")
+		b.Skip("can't be read for other reasons")
 		return
 	}
 	if ok {
-		b.w.Skipped[at].Jobs++
+		b.W.Skipped[at].Jobs++
 		return
 	}
 	if b.faults == nil {
 		b.faults = map[string]int{}
 	}
-	b.faults[kind] = len(b.w.Skipped)
-	b.w.Skipped = append(b.w.Skipped, Tally{"can't be read, the first as " + err.Error(), 1})
+	b.faults[kind] = len(b.W.Skipped)
+	b.W.Skipped = append(b.W.Skipped, Tally{"can't be read, the first as " + err.Error(), 1})
 }
 
 // innermost is the error that the others wrap.
@@ -164,21 +164,21 @@ func Count(t []Tally, reason string) []Tally {
 
 // add takes a job whose Submit is on the trace's own clock. Its duration and limit
 // are settled first: see settle.
-func (b *builder) add(j Job, extendLimit bool) error {
+func (b *Builder) Add(j Job, extendLimit bool) error {
 	b.settle(&j, extendLimit)
 	if err := j.Validate(); err != nil {
 		return err
 	}
-	b.w.Jobs = append(b.w.Jobs, j)
+	b.W.Jobs = append(b.W.Jobs, j)
 	return nil
 }
 
 // settle makes Duration and TimeLimit at least 1, and agree with each other unless jobs may outlive
 // their limits.
-func (b *builder) settle(j *Job, extendLimit bool) {
+func (b *Builder) settle(j *Job, extendLimit bool) {
 	if j.Duration < 1 {
 		j.Duration = 1
-		b.adjust("ran for less than a second: taken as 1 s")
+		b.Adjust("ran for less than a second: taken as 1 s")
 	}
 	j.TimeLimit = max(j.TimeLimit, 1)
 	if j.Duration <= j.TimeLimit || b.outlive {
@@ -186,16 +186,16 @@ func (b *builder) settle(j *Job, extendLimit bool) {
 	}
 	if extendLimit {
 		j.TimeLimit = j.Duration
-		b.adjust("ran beyond its time limit: limit extended")
+		b.Adjust("ran beyond its time limit: limit extended")
 	} else {
 		j.Duration = j.TimeLimit
-		b.adjust("ran beyond its time limit: cut to the limit")
+		b.Adjust("ran beyond its time limit: cut to the limit")
 	}
 }
 
 // finish orders the jobs and makes their times relative to the first one.
-func (b *builder) finish() (*Workload, error) {
-	w := &b.w
+func (b *Builder) Finish() (*Workload, error) {
+	w := &b.W
 	if len(w.Jobs) == 0 && b.first != nil {
 		return nil, b.first
 	}
@@ -217,8 +217,8 @@ func (b *builder) finish() (*Workload, error) {
 }
 
 // basic is finish for traces without priorities.
-func (b *builder) basic() (*Workload, error) {
-	w, err := b.finish()
+func (b *Builder) Basic() (*Workload, error) {
+	w, err := b.Finish()
 	if err == nil {
 		AssignBasicPriorities(w.Jobs)
 	}
@@ -233,10 +233,22 @@ func noJob(skipped []Tally) error {
 }
 
 // requestError takes apart the error of an impossible request.
-func requestError(l *lines, err error) error {
+func RequestError(l *Lines, err error) error {
 	var f *bids.FieldError
 	if errors.As(err, &f) {
-		return l.fieldError(f.Field, fmt.Sprint(f.Value), errors.New(f.Why))
+		return l.FieldError(f.Field, fmt.Sprint(f.Value), errors.New(f.Why))
 	}
-	return &InputError{File: l.name, Line: l.n, Err: err}
+	return &InputError{File: l.Name, Line: l.N, Err: err}
+}
+
+// Header is what the comments at the top of an SWF file say: the values of each
+// label in order ("MaxProcs", "UnixStartTime", several times "Partition", ...).
+type Header map[string][]string
+
+// Get is the first value of a label, empty if it has none.
+func (h Header) Get(label string) string {
+	if v := h[label]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
-	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/internal/test/generate"
 )
 
 // tsubameDemo is one run of part c of "aucsched demo".
@@ -57,7 +57,7 @@ func newAuction() (core.Policy, error) { return core.NewAuction(core.Preset("non
 // run simulates workloads of aucsched2 and prints a table beside the paper's.
 func (d *tsubameDemo) run(ctx context.Context, out io.Writer) error {
 	for _, v := range d.variants {
-		if _, err := workload.Tsubame(workload.TsubameOptions{Variant: v}); err != nil {
+		if _, err := generate.Tsubame(generate.TsubameOptions{Variant: v}); err != nil {
 			return cli.BadInput(fmt.Errorf("--variants: %w", err))
 		}
 	}

@@ -27,11 +27,11 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/policies"
 	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/slurmtest"
-	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // schedulers are those that a real Slurm can have.
@@ -108,7 +108,7 @@ func (r *emulatedRun) options(flags *pflag.FlagSet) (*emulation.Options, error) 
 		return nil, err
 	}
 	r.policy.WarnOfOld(flags)
-	if o.Machine, err = workload.ParseCluster(r.cluster); err != nil {
+	if o.Machine, err = traces.ParseCluster(r.cluster); err != nil {
 		return nil, fmt.Errorf("--cluster: %w", err)
 	}
 	r.replay.Config.Nodes = o.Machine

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -130,7 +131,7 @@ func TestFirst(t *testing.T) {
 	read := func(args ...string) *workload.Workload {
 		r, _, err := parseEmulated(args)
 		require.NoError(t, err)
-		r.replay.Config.Nodes, err = workload.ParseCluster("4x8x2")
+		r.replay.Config.Nodes, err = traces.ParseCluster("4x8x2")
 		require.NoError(t, err)
 		w, err := r.replay.Read("gen:V.1")
 		require.NoError(t, err)

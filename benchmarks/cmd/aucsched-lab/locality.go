@@ -18,9 +18,10 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/localitylog"
 	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/simulate"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/input"
-	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/internal/test/generate"
 )
 
 // runLocality simulates the workload under each of the policies.
@@ -100,7 +101,7 @@ func localityNodes(f *simulate.Flags) ([]locality.Node, error) {
 		return readRecords(f.Cluster, localitylog.ReadCluster)
 	}
 	var err error
-	if f.Replay.Config.Nodes, err = workload.ParseCluster(f.Cluster); err != nil {
+	if f.Replay.Config.Nodes, err = traces.ParseCluster(f.Cluster); err != nil {
 		return nil, err
 	}
 	var nodes []locality.Node
@@ -117,7 +118,7 @@ func localityTrace(f *simulate.Flags, nodes []locality.Node) ([]locality.Job, er
 			return nil, fmt.Errorf("--cluster: traces need nodes of equal size, as files are shares of a node's memory")
 		}
 	}
-	if f.Replay.Config.Nodes == nil && strings.HasPrefix(f.Workload, workload.GeneratorPrefix) {
+	if f.Replay.Config.Nodes == nil && strings.HasPrefix(f.Workload, generate.GeneratorPrefix) {
 		return nil, fmt.Errorf("--workload: generated workloads need a cluster like 486x20")
 	}
 	w, err := f.Replay.Read(f.Workload)
@@ -127,7 +128,7 @@ func localityTrace(f *simulate.Flags, nodes []locality.Node) ([]locality.Job, er
 	if f.Locality.WarmUp < 0 || f.Locality.Evaluate < 0 {
 		return nil, fmt.Errorf("--warm-up, --evaluate: must not be negative")
 	}
-	w.Independent()
+	traces.Independent(w)
 	replay.WarnChanges(w)
 	jobs, err := localitylog.FromTrace(w, localitylog.TraceOptions{
 		CoresPerNode: nodes[0].Cores, MemoryPerNode: nodes[0].Memory, Sharers: f.Files.Sharers,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/pods"
 	"github.com/aucsched/aucsched/benchmarks/simulate"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -65,7 +66,7 @@ func runPods(c *cobra.Command, f *simulate.Flags) error {
 }
 
 // exactPods has pods ask for what their list says.
-func exactPods(m *workload.Machine, w *workload.Workload) ([]nodeset.Capacity, []sim.Resource, error) {
+func exactPods(m *traces.Machine, w *workload.Workload) ([]nodeset.Capacity, []sim.Resource, error) {
 	x, err := pods.Exact(m, w)
 	if err != nil {
 		return nil, nil, err

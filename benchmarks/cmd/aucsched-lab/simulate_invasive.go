@@ -15,8 +15,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/benchmarks/replay"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/invasive"
 	"github.com/aucsched/aucsched/invasive/simulation"
 	"github.com/aucsched/aucsched/nodeset"
@@ -159,13 +160,13 @@ func (f *invasiveFlags) jobs(seed uint64) ([]simulation.Job, error) {
 	for i := range nodes {
 		nodes[i].Cores = uint16(min(p.Sockets*p.CoresPerSocket, math.MaxUint16))
 	}
-	r := replay.Flags{Seed: seed, Rate: f.rate, First: f.first, LimitFactor: workload.DefaultLimitFactor}
+	r := replay.Flags{Seed: seed, Rate: f.rate, First: f.first, LimitFactor: generate.DefaultLimitFactor}
 	r.Config.Nodes = nodes
 	w, err := r.Read(f.load)
 	if err != nil {
 		return nil, err
 	}
-	w.Independent()
+	traces.Independent(w)
 	replay.WarnChanges(w)
 	return simulation.FromWorkload(w), nil
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/clitest"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/test/race"
-	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // aucsched names the policies and modes that are handed on, and hands on no others.
@@ -45,7 +45,7 @@ func TestSimulate(t *testing.T) {
 		return s.Validate(doc)
 	}
 	s := part(t, "")
-	const data = "../../../internal/workload/testdata/"
+	const data = "../../traces/testdata/"
 	small := []string{"--cluster", "64x12x3", "--workload", data + "swf/small.swf", "--work", "20000"}
 	for _, x := range []struct {
 		args []string
@@ -122,7 +122,7 @@ func TestSimulateGenerated(t *testing.T) {
 // rate asked for.
 func TestSimulateGPUTraces(t *testing.T) {
 	race.Slow(t)
-	const data = "../../../internal/workload/testdata/"
+	const data = "../../traces/testdata/"
 	result := func(args ...string) (r sim.Result) {
 		code, out, errs := aucsched(t, "", append([]string{"simulate", "--policy", "backfill", "--interval", "1", "--json"}, args...)...)
 		require.Zero(t, code, errs)
@@ -161,7 +161,7 @@ func TestDryRunSaysWhatItChecked(t *testing.T) {
 // Figures of no job at all are printed, and are a failure.
 func TestNoJobRan(t *testing.T) {
 	code, out, errs := aucsched(t, "", "simulate", "--cluster", "1x1", "--workload",
-		"../../../internal/workload/testdata/gpu/pods.csv", "--policy", "backfill")
+		"../../traces/testdata/gpu/pods.csv", "--policy", "backfill")
 	require.Equal(t, cli.ExitFailed, code)
 	require.Contains(t, out, "jobs run                     0\n")
 	require.Regexp(t, `\naucsched: policy backfill: not one of \d+ jobs ran: the first, .+: .+\n$`, errs)
@@ -258,7 +258,7 @@ func TestSimulateComplete(t *testing.T) {
 		{[]string{"--priority", ""}, "basic\nmultifactor\n"},
 		{[]string{"--cluster", "1"}, "1024x8x2\n128x8x2\n1408x12x3\n"},
 		{[]string{"--workload", "gen:tsubame-2.F"}, "gen:tsubame-2.FC\ngen:tsubame-2.FC-ranges\n"},
-		{[]string{"--workload", "gen:"}, strings.Join(workload.Generators(), "\n")},
+		{[]string{"--workload", "gen:"}, strings.Join(generate.Generators(), "\n")},
 		{[]string{"--work", ""}, ""},
 		{[]string{""}, ""},
 		{[]string{"--workload", "../../../examples/w"}, "../../../examples/wide.swf\n"},

@@ -8,9 +8,11 @@ import (
 	"io"
 	"slices"
 
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -97,22 +99,22 @@ type alternativeCase struct {
 
 func alternativeCases() ([]alternativeCase, error) {
 	var cases []alternativeCase
-	tsubame, err := workload.ParseCluster("1408x12x3")
+	tsubame, err := traces.ParseCluster("1408x12x3")
 	if err != nil {
 		return nil, err
 	}
 	for _, v := range []string{"1.NC", "1.HC", "1.FC"} {
 		cases = append(cases, alternativeCase{"Tsubame " + v, tsubame, true, func(seed uint64, ranges bool) (*workload.Workload, error) {
-			return workload.Tsubame(workload.TsubameOptions{Variant: v, Ranges: ranges, Seed: seed})
+			return generate.Tsubame(generate.TsubameOptions{Variant: v, Ranges: ranges, Seed: seed})
 		}})
 	}
-	small, err := workload.ParseCluster("128x8x2")
+	small, err := traces.ParseCluster("128x8x2")
 	if err != nil {
 		return nil, err
 	}
 	for _, v := range []string{"V.1", "V.2", "V.3"} {
 		cases = append(cases, alternativeCase{v, small, false, func(seed uint64, _ bool) (*workload.Workload, error) {
-			return workload.Mix(workload.MixOptions{Variant: v, Nodes: small, Seed: seed})
+			return generate.Mix(generate.MixOptions{Variant: v, Nodes: small, Seed: seed})
 		}})
 	}
 	return cases, nil

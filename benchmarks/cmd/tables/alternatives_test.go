@@ -8,8 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -50,10 +52,10 @@ func TestReshaped(t *testing.T) {
 // The page's figures are those of the simulations: a small machine, one seed.
 func TestAlternativesMeasures(t *testing.T) {
 	race.Slow(t)
-	nodes, err := workload.ParseCluster("24x12x3")
+	nodes, err := traces.ParseCluster("24x12x3")
 	require.NoError(t, err)
 	c := alternativeCase{"small", nodes, true, func(seed uint64, ranges bool) (*workload.Workload, error) {
-		w, err := workload.Tsubame(workload.TsubameOptions{Variant: "1.NC", Ranges: ranges, Seed: seed, Nodes: 24, MaxCores: 96})
+		w, err := generate.Tsubame(generate.TsubameOptions{Variant: "1.NC", Ranges: ranges, Seed: seed, Nodes: 24, MaxCores: 96})
 		if err == nil {
 			w.Jobs = w.Jobs[:80]
 		}

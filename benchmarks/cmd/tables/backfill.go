@@ -11,9 +11,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aucsched/aucsched/benchmarks/bound"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
-	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -94,7 +95,7 @@ func againstBackfill(ctx context.Context, seeds seedRange, match string, errs io
 }
 
 func (c *contest) decide(ctx context.Context, seeds seedRange) error {
-	nodes, err := workload.ParseCluster(c.Machine)
+	nodes, err := traces.ParseCluster(c.Machine)
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ func (c *contest) decide(ctx context.Context, seeds seedRange) error {
 }
 
 func (c *contest) decideSeed(ctx context.Context, nodes []nodeset.Capacity, seed uint64, i int) error {
-	w, err := workload.Generate(workload.GeneratorPrefix+c.Workload, nodes, seed)
+	w, err := generate.Generate(generate.GeneratorPrefix+c.Workload, nodes, seed)
 	if err != nil {
 		return err
 	}

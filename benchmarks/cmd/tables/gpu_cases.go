@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/benchmarks/pods"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -46,15 +47,15 @@ func window(jobs []workload.Job, first, end int64) []workload.Job {
 
 // alibaba is Alibaba's cluster and pods, as they are in the lists.
 type alibaba struct {
-	machine *workload.Machine
+	machine *traces.Machine
 	pods    []workload.Job
 }
 
 func readAlibaba(dir string) (a alibaba, err error) {
-	if a.machine, err = workload.ParseMachine(filepath.Join(dir, alibabaNodes)); err != nil {
+	if a.machine, err = traces.ParseMachine(filepath.Join(dir, alibabaNodes)); err != nil {
 		return a, err
 	}
-	w, err := workload.ReadFile(filepath.Join(dir, alibabaPods), workload.Options{GPU: workload.GPUTraceOptions{Exact: true}})
+	w, err := traces.ReadFile(filepath.Join(dir, alibabaPods), traces.Options{GPU: traces.GPUTraceOptions{Exact: true}})
 	if err == nil {
 		a.pods = w.Jobs
 	}
@@ -63,7 +64,7 @@ func readAlibaba(dir string) (a alibaba, err error) {
 
 // on is a case of pods on one node in every, the first of which is first.
 func (a *alibaba) on(trace string, rate float64, jobs []workload.Job, first, every int) (gpuCase, error) {
-	var part workload.Machine
+	var part traces.Machine
 	for n := first; n < len(a.machine.Nodes); n += every {
 		part.Nodes = append(part.Nodes, a.machine.Nodes[n])
 		part.Memory = append(part.Memory, a.machine.Memory[n])
@@ -128,7 +129,7 @@ func wholeCases(dir string) ([]gpuCase, error) {
 }
 
 func readPhilly(dir string) (*workload.Workload, error) {
-	return workload.ReadFile(filepath.Join(dir, phillyJobs), workload.Options{GPU: workload.GPUTraceOptions{GPUsPerNode: phillyGPUs}})
+	return traces.ReadFile(filepath.Join(dir, phillyJobs), traces.Options{GPU: traces.GPUTraceOptions{GPUsPerNode: phillyGPUs}})
 }
 
 func nodesOfPhilly(n int) []nodeset.Capacity {

@@ -11,7 +11,7 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/locality"
 	"github.com/aucsched/aucsched/benchmarks/localitylog"
 	"github.com/aucsched/aucsched/benchmarks/resample"
-	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 )
 
 // localityDay is a workload.
@@ -114,7 +114,7 @@ var otherNodes = []int{36, 24}
 // gets files as in the report's section 5.1: each is simulated from three days before on. Days with
 // few jobs are left out.
 func traceDays(dir string, most int) ([]localityDay, error) {
-	w, err := workload.ReadFile(filepath.Join(dir, otherTrace), workload.Options{})
+	w, err := traces.ReadFile(filepath.Join(dir, otherTrace), traces.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("-traces: %w", err)
 	}

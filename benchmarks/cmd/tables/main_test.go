@@ -75,7 +75,7 @@ func TestReplay(t *testing.T) {
 	command := filepath.Join(t.TempDir(), "aucsched")
 	out, err := exec.Command("go", "build", "-o", command, "github.com/aucsched/aucsched/benchmarks/cmd/aucsched-lab").CombinedOutput()
 	require.NoError(t, err, string(out))
-	dir := filepath.Join("..", "..", "..", "internal", "workload", "testdata", "swf")
+	dir := filepath.Join("..", "..", "traces", "testdata", "swf")
 	for _, policy := range []string{"backfill", "auction2"} {
 		r, err := replay(context.Background(), command, dir, realTrace{"small", "small.swf", "8x8"}, policy)
 		require.NoError(t, err)

@@ -15,8 +15,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aucsched/aucsched/benchmarks/stats"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/invasive"
 	invasim "github.com/aucsched/aucsched/invasive/simulation"
@@ -74,18 +76,18 @@ type crewFigure struct {
 // crewVariant is a change of what is assumed.
 type crewVariant struct {
 	name   string
-	change func(*sim.Config, *workload.Malleability)
+	change func(*sim.Config, *generate.Malleability)
 }
 
 var crewVariants = []crewVariant{
-	{"as above", func(*sim.Config, *workload.Malleability) {}},
-	{"a change costs 10 s", func(c *sim.Config, _ *workload.Malleability) { c.Crews.Reconfigure = 10 }},
-	{"a change costs 60 s", func(c *sim.Config, _ *workload.Malleability) { c.Crews.Reconfigure = 60 }},
-	{"1% of a job is serial", func(c *sim.Config, _ *workload.Malleability) { c.Serial = 10 }},
-	{"10% of a job is serial", func(c *sim.Config, _ *workload.Malleability) { c.Serial = 100 }},
-	{"companions of 10 min", func(c *sim.Config, _ *workload.Malleability) { c.Crews.Limit = 600 }},
-	{"n to 2n nodes: jobs wait for what they ask for", func(_ *sim.Config, m *workload.Malleability) { m.Least = 1 }},
-	{"n/4 to n nodes: jobs get no more", func(_ *sim.Config, m *workload.Malleability) { m.Most = 1 }},
+	{"as above", func(*sim.Config, *generate.Malleability) {}},
+	{"a change costs 10 s", func(c *sim.Config, _ *generate.Malleability) { c.Crews.Reconfigure = 10 }},
+	{"a change costs 60 s", func(c *sim.Config, _ *generate.Malleability) { c.Crews.Reconfigure = 60 }},
+	{"1% of a job is serial", func(c *sim.Config, _ *generate.Malleability) { c.Serial = 10 }},
+	{"10% of a job is serial", func(c *sim.Config, _ *generate.Malleability) { c.Serial = 100 }},
+	{"companions of 10 min", func(c *sim.Config, _ *generate.Malleability) { c.Crews.Limit = 600 }},
+	{"n to 2n nodes: jobs wait for what they ask for", func(_ *sim.Config, m *generate.Malleability) { m.Least = 1 }},
+	{"n/4 to n nodes: jobs get no more", func(_ *sim.Config, m *generate.Malleability) { m.Most = 1 }},
 }
 
 // crewVariantShare is the share, in percent, that variants are shown at.
@@ -144,10 +146,10 @@ func (o *crewOptions) workloads() (all []crewWorkload, err error) {
 	const parts, rate = 4, 1.7
 	t := realTraces[0]
 	meta := crewWorkload{name: fmt.Sprintf("%s at %v, %d jobs of each of %d parts", t.name, rate, o.jobs, parts)}
-	if meta.nodes, err = workload.ParseCluster(t.cluster); err != nil {
+	if meta.nodes, err = traces.ParseCluster(t.cluster); err != nil {
 		return nil, err
 	}
-	w, err := workload.ReadFile(filepath.Join(o.traces, t.file), workload.Options{SWF: workload.SWFOptions{NodeSpec: true}})
+	w, err := traces.ReadFile(filepath.Join(o.traces, t.file), traces.Options{SWF: traces.SWFOptions{NodeSpec: true}})
 	if err != nil {
 		return nil, err
 	}
@@ -165,11 +167,11 @@ func (o *crewOptions) workloads() (all []crewWorkload, err error) {
 // lublin is a generated workload of so many jobs.
 func (o *crewOptions) lublin(jobs int) (l crewWorkload, err error) {
 	l.name = fmt.Sprintf("gen:lublin-90 on 64 nodes, %d jobs", jobs)
-	if l.nodes, err = workload.ParseCluster("64x1"); err != nil {
+	if l.nodes, err = traces.ParseCluster("64x1"); err != nil {
 		return l, err
 	}
 	for seed := o.seeds.First; seed <= o.seeds.Last; seed++ {
-		w, err := workload.Lublin(workload.LublinOptions{Nodes: l.nodes, Load: 0.9, Jobs: jobs, Seed: seed})
+		w, err := generate.Lublin(generate.LublinOptions{Nodes: l.nodes, Load: 0.9, Jobs: jobs, Seed: seed})
 		if err != nil {
 			return l, err
 		}
@@ -238,7 +240,7 @@ func (r *crewRows) changes(add func(map[string][]crewFigure, string, crewRun)) {
 }
 
 // malleable are the jobs of a case of which a share is malleable.
-func (l *crewWorkload) malleable(c *crewCase, percent int, m workload.Malleability) ([]workload.Job, error) {
+func (l *crewWorkload) malleable(c *crewCase, percent int, m generate.Malleability) ([]workload.Job, error) {
 	jobs := slices.Clone(c.jobs)
 	m.Share, m.Seed = float64(percent)/100, c.seed
 	_, err := m.Apply(l.nodes, jobs)
@@ -247,7 +249,7 @@ func (l *crewWorkload) malleable(c *crewCase, percent int, m workload.Malleabili
 
 // simulate is one run in which jobs have companions.
 func (l *crewWorkload) simulate(ctx context.Context, c *crewCase, p worthPolicy, percent int, v *crewVariant) (f crewFigure, err error) {
-	cfg, m := sim.NewConfig(l.nodes), workload.DefaultMalleability()
+	cfg, m := sim.NewConfig(l.nodes), generate.DefaultMalleability()
 	cfg.Interval, cfg.Seed = contestInterval, c.seed
 	v.change(&cfg, &m)
 	jobs, err := l.malleable(c, percent, m)
@@ -309,7 +311,7 @@ func groupsOf(jobs []workload.Job, ends map[string]sim.Record) (chosen, others c
 
 // manage is one run of the same jobs under the one manager, on nodes of one core.
 func (l *crewWorkload) manage(ctx context.Context, c *crewCase, percent int) (f crewFigure, err error) {
-	jobs, err := l.malleable(c, percent, workload.DefaultMalleability())
+	jobs, err := l.malleable(c, percent, generate.DefaultMalleability())
 	if err != nil {
 		return f, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/stats"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
-	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/internal/test/generate"
 )
 
 // find are the results of a method on a variant, a seed each.
@@ -64,12 +64,12 @@ func (f *simulationFigures) page() (string, error) {
 		"SeedRange": &f.Seeds,
 		"Seeds":     f.Seeds.count(),
 
-		"MaxShare":           100 * workload.DefaultMaxShare,
+		"MaxShare":           100 * generate.DefaultMaxShare,
 		"TheoreticalRuntime": paperOf(variants[0], methodBackfill).TheoreticalRuntime,
-		"MinDuration":        workload.DefaultMinDuration,
-		"MaxDuration":        workload.DefaultMaxDuration,
-		"LimitFactor":        workload.DefaultLimitFactor,
-		"Arrivals":           workload.DefaultArrivals,
+		"MinDuration":        generate.DefaultMinDuration,
+		"MaxDuration":        generate.DefaultMaxDuration,
+		"LimitFactor":        generate.DefaultLimitFactor,
+		"Arrivals":           generate.DefaultArrivals,
 		"Paper":              core.Preset("paper"),
 
 		"Variants": shown,

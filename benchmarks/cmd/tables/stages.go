@@ -15,10 +15,12 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/benchmarks/stats"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cycle"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/settings"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -87,12 +89,12 @@ var stageMachines = [][2]string{{"V.1", "64x8x2"}, {"IV.1", "64x8x2"}, {"esp", "
 // stageCases are the workloads of the page, rows one after the other.
 func (o *stageOptions) stageCases() (cases []worthCase, err error) {
 	for _, m := range stageMachines {
-		nodes, err := workload.ParseCluster(m[1])
+		nodes, err := traces.ParseCluster(m[1])
 		if err != nil {
 			return nil, err
 		}
 		for seed := o.seeds.First; seed <= o.seeds.Last; seed++ {
-			w, err := workload.Generate(workload.GeneratorPrefix+m[0], nodes, seed)
+			w, err := generate.Generate(generate.GeneratorPrefix+m[0], nodes, seed)
 			if err != nil {
 				return nil, err
 			}
@@ -106,11 +108,11 @@ func (o *stageOptions) stageCases() (cases []worthCase, err error) {
 	if err != nil {
 		return nil, err
 	}
-	centrum, err := workload.ReadFile(filepath.Join(o.traces, realTraces[0].file), workload.Options{})
+	centrum, err := traces.ReadFile(filepath.Join(o.traces, realTraces[0].file), traces.Options{})
 	if err != nil {
 		return nil, err
 	}
-	nodes, err := workload.ParseCluster("3x80,6x12")
+	nodes, err := traces.ParseCluster("3x80,6x12")
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/benchmarks/switches"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -83,7 +84,7 @@ func topologyPages(ctx context.Context, dir, match string, errs io.Writer) (stri
 // treeCases are parts of MetaCentrum's trace and weeks of Philly's, at rates with which queues
 // form.
 func treeCases(dir string) (cases []treeCase, err error) {
-	meta, err := workload.ReadFile(filepath.Join(dir, realTraces[0].file), workload.Options{})
+	meta, err := traces.ReadFile(filepath.Join(dir, realTraces[0].file), traces.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +99,7 @@ func treeCases(dir string) (cases []treeCase, err error) {
 		}
 	}
 	const gpus = 2
-	philly, err := workload.ReadFile(filepath.Join(dir, phillyJobs), workload.Options{GPU: workload.GPUTraceOptions{GPUsPerNode: gpus}})
+	philly, err := traces.ReadFile(filepath.Join(dir, phillyJobs), traces.Options{GPU: traces.GPUTraceOptions{GPUsPerNode: gpus}})
 	if err != nil {
 		return nil, err
 	}

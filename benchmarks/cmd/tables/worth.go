@@ -15,9 +15,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aucsched/aucsched/benchmarks/bound"
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -133,12 +135,12 @@ func worth(ctx context.Context, o worthOptions, errs io.Writer) (page string, er
 // cases are the workloads of the page.
 func (o *worthOptions) cases() (cases []worthCase, err error) {
 	for _, m := range worthMixes {
-		nodes, err := workload.ParseCluster(m.machine)
+		nodes, err := traces.ParseCluster(m.machine)
 		if err != nil {
 			return nil, err
 		}
 		for seed := o.seeds.First; seed <= o.seeds.Last; seed++ {
-			w, err := workload.Generate(workload.GeneratorPrefix+m.name, nodes, seed)
+			w, err := generate.Generate(generate.GeneratorPrefix+m.name, nodes, seed)
 			if err != nil {
 				return nil, err
 			}
@@ -171,11 +173,11 @@ func worthNames() (names []string) {
 // worthTraces are parts of real traces, at rates with which queues form.
 func worthTraces(dir string) (cases []worthCase, err error) {
 	for i, t := range realTraces {
-		all, err := workload.ReadFile(filepath.Join(dir, t.file), workload.Options{})
+		all, err := traces.ReadFile(filepath.Join(dir, t.file), traces.Options{})
 		if err != nil {
 			return nil, err
 		}
-		nodes, err := workload.ParseCluster(t.cluster)
+		nodes, err := traces.ParseCluster(t.cluster)
 		if err != nil {
 			return nil, err
 		}

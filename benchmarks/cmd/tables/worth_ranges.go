@@ -12,9 +12,10 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
-	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/internal/test/generate"
 )
 
 // rangeRow is a workload whose jobs have ranges of GPUs, what more of them do for a job, and the
@@ -76,11 +77,11 @@ func decideRanges(ctx context.Context, rows []*rangeRow, seeds seedRange, done *
 
 // run is that with one seed.
 func (r *rangeRow) run(ctx context.Context, gpus int, seed uint64) (*sim.Result, error) {
-	nodes, err := workload.ParseCluster("1408x12x3")
+	nodes, err := traces.ParseCluster("1408x12x3")
 	if err != nil {
 		return nil, err
 	}
-	w, err := workload.Generate(workload.GeneratorPrefix+r.workload, nodes, seed)
+	w, err := generate.Generate(generate.GeneratorPrefix+r.workload, nodes, seed)
 	if err != nil {
 		return nil, err
 	}

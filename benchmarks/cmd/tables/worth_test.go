@@ -14,9 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/test/race"
-	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // A cell is a ratio, and bold where it is worse whatever the seed.
@@ -68,11 +69,11 @@ func TestWorthCosts(t *testing.T) {
 
 // Cases and policies run at once, and each has its own place.
 func TestWorthRuns(t *testing.T) {
-	nodes, err := workload.ParseCluster("128x8x2")
+	nodes, err := traces.ParseCluster("128x8x2")
 	require.NoError(t, err)
 	var cases []worthCase
 	for seed := uint64(1); seed <= 2; seed++ {
-		w, err := workload.Generate("gen:esp", nodes, seed)
+		w, err := generate.Generate("gen:esp", nodes, seed)
 		require.NoError(t, err)
 		cases = append(cases, worthCase{row: "esp", part: fmt.Sprint(seed), nodes: nodes, interval: 5, seed: seed, jobs: w.Jobs[:10+seed]})
 	}

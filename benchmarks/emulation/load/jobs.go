@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -33,7 +34,7 @@ func Jobs(nodes, n int, seed uint64) ([]workload.Job, error) {
 		machine[i] = Node
 	}
 	all := float64(nodes) * float64(Node.Cores)
-	w, err := workload.Mix(workload.MixOptions{
+	w, err := generate.Mix(generate.MixOptions{
 		Variant: variant, Seed: seed, Nodes: machine,
 		MaxCores: max(int(largest*all), int(Node.Cores)),
 		Runtime:  runtimeOf(n, all),
