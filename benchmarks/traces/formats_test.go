@@ -14,7 +14,7 @@ import (
 )
 
 func TestReadFile(t *testing.T) {
-	swf, sacct := readTestdata(t, "swf/small.swf"), readTestdata(t, "sacct/small.txt")
+	swf, sacct := readTestdata(t, "swf/small.swf"), readTestdata(t, "../../../internal/workload/testdata/sacct/small.txt")
 	for _, c := range []struct {
 		name    string
 		content []byte
@@ -76,7 +76,7 @@ func TestReadFileErrors(t *testing.T) {
 		{"utf16.swf", []byte("1\x00 \x000\x00"), ":1: the text is in UTF-16: save it as UTF-8"},
 		{"utf16.csv.gz", pack(t, "\xff\xfen\x00a\x00"), ":1: the text is in UTF-16: save it as UTF-8"},
 		{"short.swf.gz", []byte{0x1f, 0x8b, 8}, ": the file is truncated: unexpected EOF"},
-		{"cut.gz", pack(t, readTestdata(t, "sacct/small.txt"))[:12], ": the file is truncated: unexpected EOF"},
+		{"cut.gz", pack(t, readTestdata(t, "../../../internal/workload/testdata/sacct/small.txt"))[:12], ": the file is truncated: unexpected EOF"},
 	} {
 		path := filepath.Join(dir, c.name)
 		require.NoError(t, os.WriteFile(path, c.content, 0o644))

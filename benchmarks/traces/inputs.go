@@ -77,7 +77,7 @@ func ShareInputs(jobs []workload.Job, cores int, memory int64, most int) error {
 	for i := range jobs {
 		j := &jobs[i]
 		total, share := coresOf(&j.Request)
-		j.Input = workload.Input{sharing.File(j.User, total, j.Submit), max(1, memory/int64(cores)*int64(min(share, cores)))}
+		j.Input = workload.Input{File: sharing.File(j.User, total, j.Submit), Bytes: max(1, memory/int64(cores)*int64(min(share, cores)))}
 	}
 	return nil
 }

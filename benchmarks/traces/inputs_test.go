@@ -37,8 +37,11 @@ func TestShareInputs(t *testing.T) {
 		job("a", 1601, bids.Request{MinNodes: 3, TasksPerNode: 40}),
 		job("a", 1602, bids.Request{Cores: 30, MinNodes: 3}),
 	}
-	require.Equal(t, []workload.Input{{1, 250}, {2, 1000}, {3, 250}, {1, 250}, {4, 1000}, {5, 1000}, {6, 1000}, {1, 250}, {7, 1000}, {8, 500}},
-		inputsOf(t, jobs, 0))
+	var want []workload.Input
+	for _, x := range [][2]int{{1, 250}, {2, 1000}, {3, 250}, {1, 250}, {4, 1000}, {5, 1000}, {6, 1000}, {1, 250}, {7, 1000}, {8, 500}} {
+		want = append(want, workload.Input{File: uint64(x[0]), Bytes: int64(x[1])})
+	}
+	require.Equal(t, want, inputsOf(t, jobs, 0))
 	limited := inputsOf(t, jobs, 2)
 	require.Equal(t, limited[0], limited[3])
 	require.NotEqual(t, limited[3], limited[7], "two jobs have the file already")

@@ -113,7 +113,7 @@ func TestTakeMemory(t *testing.T) {
 	job := func(m workload.Memory, ways int) workload.Job {
 		return workload.Job{Job: core.Job{Alternatives: make([]bids.Request, ways)}, Memory: m}
 	}
-	jobs := []workload.Job{job(workload.Memory{}, 0), job(workload.Memory{PerCore: 3}, 2), job(workload.Memory{4, 1}, 0), job(workload.Memory{PerCore: 3}, 0)}
+	jobs := []workload.Job{job(workload.Memory{}, 0), job(workload.Memory{PerCore: 3}, 2), job(workload.Memory{PerNode: 4, PerCore: 1}, 0), job(workload.Memory{PerCore: 3}, 0)}
 	require.Equal(t, 1, TakeMemory(jobs, 2))
 	require.Nil(t, jobs[0].Uses)
 	require.Equal(t, nodeset.Uses{{Row: 2, PerCore: 3}}, jobs[1].Uses)

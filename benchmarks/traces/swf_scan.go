@@ -14,6 +14,8 @@ import (
 // maxHeader bounds what is kept of the comments, in bytes.
 const maxHeader = 1 << 20
 
+var errHeader = fmt.Errorf("header comments of more than %d bytes", maxHeader)
+
 // headerLine is "; Label: value"; the space keeps addresses from being labels.
 var headerLine = regexp.MustCompile(`^;\s*([A-Za-z][A-Za-z0-9_]*):(?:\s+(.*))?$`)
 
@@ -83,7 +85,7 @@ func (s *SWFScanner) comment(text []byte) error {
 		return nil
 	}
 	if s.kept += len(text); s.kept > maxHeader {
-		return &workload.InputError{s.lines.Name, s.lines.N, "", "", fmt.Errorf("header comments of more than %d bytes", maxHeader)}
+		return &workload.InputError{File: s.lines.Name, Line: s.lines.N, Err: errHeader}
 	}
 	label := string(m[1])
 	s.header[label] = append(s.header[label], string(m[2]))
@@ -96,7 +98,7 @@ func (s *SWFScanner) parse(text []byte) error {
 	for i := range swfFields {
 		var field []byte
 		if field, rest = cutField(rest); len(field) == 0 {
-			return &workload.InputError{s.lines.Name, s.lines.N, "", "", fmt.Errorf("%d fields, SWF has %d", i, swfFields)}
+			return &workload.InputError{File: s.lines.Name, Line: s.lines.N, Err: fmt.Errorf("%d fields, SWF has %d", i, swfFields)}
 		}
 		if err := s.rec.set(i, field); err != nil {
 			return s.lines.FieldError(swfField(i), string(field), err)

@@ -316,7 +316,7 @@ func TestRealMetacentrum(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, w.Jobs, 17898)
 	require.Equal(t, int64(1356996147), w.Start)
-	require.Equal(t, []workload.Tally{{workload.SkipNoRun, 2}}, w.Skipped)
+	require.Equal(t, []workload.Tally{{Reason: workload.SkipNoRun, Jobs: 2}}, w.Skipped)
 	require.Equal(t, "0", w.Jobs[0].ID)
 	require.Equal(t, bids.Request{Cores: 64}, w.Jobs[0].Request)
 
