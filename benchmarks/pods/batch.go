@@ -35,26 +35,34 @@ type decider struct {
 	batch     []seat
 	foresight *outlook // nil for other policies
 	since     int      // pods placed since prices were looked at
+	auction   *auction // nil for other policies
 }
 
-func newDecider(o Options, x *cluster) *decider {
-	d := &decider{x: x, policy: o.Policy, rng: rand.New(rand.NewPCG(o.Seed, 2))}
+func newDecider(o Options, x *cluster) (d *decider, err error) {
+	d = &decider{x: x, policy: o.Policy, rng: rand.New(rand.NewPCG(o.Seed, 2))}
 	if v, ok := x.scorer.(*outlook); ok {
 		x.onModel, x.inHole = v.onModel, v.inHole
 		d.foresight, d.since = v, priceEvery
 	}
-	return d
+	if o.Policy == Auction {
+		d.auction, err = newAuction(x)
+	}
+	return d, err
 }
 
 // decide places the batch's pods. The paper's policies take them one by one, as they come.
-func (d *decider) decide() {
+func (d *decider) decide() error {
+	if d.auction != nil {
+		return d.auction.decide(d.batch)
+	}
 	if d.foresight != nil {
 		d.together()
-		return
+		return nil
 	}
 	for i := range d.batch {
 		d.seat(&d.batch[i])
 	}
+	return nil
 }
 
 // sweeps are the times that every pod of a batch looks for a better place.

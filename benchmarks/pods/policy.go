@@ -19,6 +19,10 @@ const (
 	usualShare = 0.95 // of the pods are typical (paper, section 6.1)
 )
 
+// Auction is the policy that Run knows beside [Policies]: the product's own auction, of which each
+// batch is the queue of a cycle.
+const Auction = "auction2"
+
 // PublishedName is what the paper's artifact calls a policy, "" for one that is not the paper's.
 func PublishedName(policy string) string {
 	switch policy {
@@ -43,10 +47,10 @@ func Policies() []string {
 	return []string{random, "dotprod", clustered, "gpupacking", "bestfit", fgd, foresight}
 }
 
-// scorerOf makes a policy's scorer; random has none.
+// scorerOf makes a policy's scorer; random and the auction have none.
 func scorerOf(policy string, c *Cluster, requests []frag.Request) (scorer, error) {
 	switch policy {
-	case random:
+	case random, Auction:
 		return stateless(nil), nil
 	case "dotprod":
 		return stateless(dotProduct), nil

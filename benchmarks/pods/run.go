@@ -11,7 +11,7 @@ import (
 
 // Options are those of [Run].
 type Options struct {
-	Policy  string  // one of [Policies]
+	Policy  string  // one of [Policies], or Auction
 	Inflate float64 // how much is asked for, by the cluster's GPUs; above 0
 	Batch   int     // pods that are decided together, from 1
 	Seed    uint64
@@ -66,14 +66,19 @@ func Run(c *Cluster, pods []Pod, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := newDecider(o, newCluster(c, ranks, kinds, s))
+	d, err := newDecider(o, newCluster(c, ranks, kinds, s))
+	if err != nil {
+		return nil, err
+	}
 	r := &Result{Order: order, Places: make([]Place, len(order)), total: c.Thousandths()}
 	for from := 0; from < len(order); from += o.Batch {
 		d.batch = d.batch[:0]
 		for _, pod := range order[from:min(from+o.Batch, len(order))] {
 			d.batch = append(d.batch, seat{kind: of[pod], node: -1, at: from + len(d.batch)})
 		}
-		d.decide()
+		if err := d.decide(); err != nil {
+			return nil, err
+		}
 		for _, b := range d.batch {
 			r.Places[b.at] = Place{-1, 0}
 			if b.node >= 0 {

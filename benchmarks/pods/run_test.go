@@ -47,7 +47,7 @@ func scene(t *rapid.T) (*Cluster, []Pod) {
 func TestEveryPolicyIsVerified(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, pods := scene(t)
-		for _, policy := range Policies() {
+		for _, policy := range append(Policies(), Auction) {
 			o := Options{Policy: policy, Inflate: 1.3, Seed: 5}
 			o.Batch = rapid.IntRange(1, 7).Draw(t, "batch")
 			r, err := Run(c, pods, o)

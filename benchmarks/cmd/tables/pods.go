@@ -124,7 +124,7 @@ func (r *podRow) measure(ctx context.Context, of *podCase, seeds seedRange) erro
 	return nil
 }
 
-// podRows are what is to be measured: all policies on the paper's lists, two on the others.
+// podRows are what is to be measured: all policies on the paper's lists, three on the others.
 func podRows(cases []podCase, published map[string]map[string][2]float64) []podRow {
 	var rows []podRow
 	for i := range cases {
@@ -145,6 +145,7 @@ func podRows(cases []podCase, published map[string]map[string][2]float64) []podR
 		for _, batch := range podBatches {
 			add(podOurs, batch)
 		}
+		add(pods.Auction, 1)
 	}
 	return rows
 }
