@@ -9,7 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 func TestReservations(t *testing.T) {
@@ -103,4 +105,56 @@ func TestReservationMeanwhile(t *testing.T) {
 	require.EqualError(t, cycle.Dropped["a"], "job a: reservation: : it runs into reservation now")
 	policy.do = func() {}
 	require.Equal(t, midnight.Add(time.Minute), decide(t, c).Waiting[0].Expected)
+}
+
+// A job that is alone on its nodes has others there neither before nor after, whether these are cores,
+// GPUs or shares of one; nodes may be unlike, and what it has the window says.
+func TestExclusive(t *testing.T) {
+	c, clock := newCluster(t, 2)
+	require.NoError(t, c.SetNode(core.Node{Name: "n3", Capacity: nodeset.Capacity{Cores: 32, GPUs: 4}, GPUShares: 10}))
+	small := func(id string, priority int64, change func(*core.JobSpec)) {
+		s := core.JobSpec{ID: id, Priority: priority, TimeLimit: time.Hour, Request: bids.Request{MinNodes: 1, MaxNodes: 1, TasksPerNode: 1}}
+		change(&s)
+		require.NoError(t, c.Submit(s))
+	}
+	small("runs", 9, func(s *core.JobSpec) { s.On = []string{"n1"} })
+	decide(t, c)
+	small("waits", 1, func(s *core.JobSpec) { s.On = []string{"n3"} })
+	small("share", 1, func(s *core.JobSpec) { s.On, s.GPUShare = []string{"n3"}, 1 })
+	small("beside", 1, func(s *core.JobSpec) { s.On = []string{"n1"} })
+	small("alone", 5, func(s *core.JobSpec) { s.Exclusive, s.MinNodes, s.MaxNodes = true, 2, 2 })
+	cycle := decide(t, c)
+	require.Len(t, cycle.Starts, 2)
+	require.Equal(t, []any{"alone", true, []core.Share{{Node: "n2", Cores: 1}, {Node: "n3", Cores: 1}}},
+		[]any{cycle.Starts[0].Job, cycle.Starts[0].Exclusive, cycle.Starts[0].Nodes})
+	require.Equal(t, "beside", cycle.Starts[1].Job)
+	require.Nil(t, cycle.Starts[1].Takes)
+	require.NoError(t, c.SetNode(core.Node{Name: "n4", Capacity: nodeset.Capacity{Cores: 2}}))
+	small("next", 1, func(s *core.JobSpec) { s.Exclusive, s.On = true, []string{"n1", "n4"} })
+	text := windowOfCluster(t, c)
+	again, err := core.ReadWindow(strings.NewReader(text), "w", core.ClusterOptions{Clock: clock.Now})
+	require.NoError(t, err)
+	require.Equal(t, text, windowOfCluster(t, again))
+	require.Equal(t, c.Nodes(), again.Nodes())
+	for _, c := range []*core.Cluster{c, again} {
+		starts := decide(t, c).Starts
+		require.Len(t, starts, 1)
+		require.Equal(t, []string{"n4"}, nodesOf(starts[0]))
+		require.NoError(t, c.Ended("alone"))
+		require.Len(t, decide(t, c).Starts, 2)
+	}
+	require.ErrorContains(t, c.SetNode(core.Node{Name: "n9", Resources: map[string]int64{"exclusive": 1}}), "is no further resource")
+
+	// while a cycle decides, the first such job comes
+	auction, err := core.NewAuction(core.Preset("none"), nil)
+	require.NoError(t, err)
+	policy := &meddler{auction, func() {}}
+	c, err = core.NewCluster(core.ClusterOptions{Policy: policy, Clock: clock.Now})
+	require.NoError(t, err)
+	require.NoError(t, c.SetNode(core.Node{Name: "n1", Capacity: nodeset.Capacity{Cores: 8}}))
+	require.NoError(t, c.Submit(wholeNodes("a", 1)))
+	policy.do = func() { small("first", 9, func(s *core.JobSpec) { s.Exclusive = true }) }
+	require.Contains(t, decide(t, c).Dropped, "a")
+	policy.do = func() {}
+	require.Equal(t, "first", decide(t, c).Starts[0].Job)
 }

@@ -114,6 +114,10 @@ type JobSpec struct {
 	GPUShare int64
 	// Counts is what the job counts against quotas while it runs, by name.
 	Counts map[string]nodeset.Use
+	// Exclusive has no other job, nor another component, on its nodes, as sbatch --exclusive does: they
+	// may be unlike, and what it does not ask for of them is nobody's. It is a use of all of a further
+	// resource, of which all other jobs take a little.
+	Exclusive bool
 	// Alternatives are further ways to meet the job, the one liked best first.
 	// See Job.Alternatives.
 	Alternatives []Way
@@ -152,6 +156,8 @@ type Way struct {
 	GPUShare int64
 	// Counts is what is counted against quotas; nil means nothing.
 	Counts map[string]nodeset.Use
+	// Exclusive is as in JobSpec, of this way or component alone.
+	Exclusive bool
 }
 
 // NewCluster returns a cluster without nodes and jobs.

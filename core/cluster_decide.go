@@ -49,7 +49,9 @@ type Start struct {
 	// nobody has yet is of any GPU that nobody has.
 	GPUShare  int64
 	SharedGPU int
-	// Components are what its components get, in their order, each as Nodes and Takes; Nodes is then
+	// Exclusive says that nobody else is on these nodes: see JobSpec.
+	Exclusive bool
+	// Components are what its components get, in their order, each as Nodes, Takes and Exclusive; Nodes is then
 	// what its own request gets. They may share nodes.
 	Components []Start
 	// Counts is how much it counts against quotas until it ends, by name; nil: nothing.

@@ -55,6 +55,14 @@ func (c *Cluster) submit(spec JobSpec, old *clusterJob) error {
 	if err := checkID(spec.ID); err != nil {
 		return err
 	}
+	if spec.exclusive() {
+		if err := c.knowExclusive(); err != nil {
+			return jobFault(spec.ID, format.Exclusive, true, err.Error(), nil)
+		}
+	}
+	if old != nil {
+		old = c.jobs[old.id]
+	}
 	if _, used := c.jobs[spec.ID]; used && old == nil {
 		return jobFault(spec.ID, "id", spec.ID, "there are two jobs of this id", ErrDuplicate)
 	}
@@ -221,8 +229,13 @@ func (c *Cluster) adopt(s *Start, spec JobSpec) error {
 			return jobFault(s.Job, format.GPUShare, s.GPUShare, err.Error(), nil)
 		}
 	}
+	if s.Exclusive || slices.ContainsFunc(s.Components, func(p Start) bool { return p.Exclusive }) {
+		if err := c.knowExclusive(); err != nil {
+			return jobFault(s.Job, format.Exclusive, true, err.Error(), nil)
+		}
+	}
 	var err error
-	if job.uses, err = c.machine.numbered(s.Job, "uses", s.Takes, s.GPUShare); err != nil {
+	if job.uses, err = c.machine.numbered(s.Job, "uses", s.Takes, s.GPUShare, s.Exclusive); err != nil {
 		return err
 	}
 	if job.counts, err = c.quotas.adopted(s.Job, s.Counts); err != nil {
@@ -248,7 +261,7 @@ func (c *Cluster) adoptComponent(job *clusterJob, k int, p *Start) error {
 	if f := takesFault(field, &bids.Request{}, p.Takes); f != nil {
 		return &Error{Of: "job", Name: job.id, Job: -1, Fault: f}
 	}
-	uses, err := c.machine.numbered(job.id, field, p.Takes, 0)
+	uses, err := c.machine.numbered(job.id, field, p.Takes, 0, p.Exclusive)
 	if err != nil {
 		return err
 	}
@@ -337,9 +350,9 @@ func (c *Cluster) Running() []Start {
 // startOf is a running job as one that starts.
 func (c *Cluster) startOf(job *clusterJob) Start {
 	m := &c.machine
-	takes, share := m.takes(job.uses)
-	s := Start{Job: job.id, Alternative: job.met, Nodes: shares(m.names, job.held), Takes: takes, GPUShare: share,
+	s := Start{Job: job.id, Alternative: job.met, Nodes: shares(m.names, job.held),
 		Counts: c.quotas.counts(job.counts), Begin: c.timeOf(job.begin), End: c.timeOf(job.end), Price: job.price, Class: job.class}
+	m.setTakes(&s, job.uses)
 	if len(job.held) > 0 {
 		s.SharedGPU = int(job.held[0].Bin)
 	}
@@ -347,10 +360,20 @@ func (c *Cluster) startOf(job *clusterJob) Start {
 		s.Exempt = c.timeOf(job.exempt)
 	}
 	for _, x := range job.beside {
-		takes, _ := m.takes(x.uses)
-		s.Components = append(s.Components, Start{Nodes: shares(m.names, x.held), Takes: takes})
+		s.Components = append(s.Components, Start{Nodes: shares(m.names, x.held)})
+		m.setTakes(&s.Components[len(s.Components)-1], x.uses)
 	}
 	return s
+}
+
+// setTakes has s take uses, by name.
+func (m *machine) setTakes(s *Start, uses nodeset.Uses) {
+	takes := format.Named(uses, func(r int) string { return m.more[r].name })
+	s.GPUShare, s.Exclusive = takes[format.GPUShare].PerNode, takes[format.Exclusive].PerNode > 1
+	delete(takes, format.GPUShare)
+	if delete(takes, format.Exclusive); len(takes) > 0 {
+		s.Takes = takes
+	}
 }
 
 // byQueue orders jobs as the queue does: by falling priority, equals as they came.

@@ -137,8 +137,11 @@ const holdMore = "jobs hold more there"
 
 // amount is what a node has of a further resource.
 func (n *Node) amount(name string) int64 {
-	if name == format.GPUShare {
+	switch name {
+	case format.GPUShare:
 		return n.GPUShares
+	case format.Exclusive:
+		return nodeset.MaxAmount
 	}
 	return n.Resources[name]
 }
@@ -234,7 +237,7 @@ func (m *machine) node(n int) Node {
 	x := Node{Name: m.names[n], Capacity: m.total[n], Down: !m.up[n], Tier: m.tier[n], Leaf: m.leaf[n]}
 	for _, r := range m.more {
 		switch total := r.total[n]; {
-		case total == 0:
+		case total == 0 || r.name == format.Exclusive:
 		case r.name == format.GPUShare:
 			x.GPUShares = total
 		default:

@@ -20,7 +20,7 @@ import (
 // eachWay calls see for each way to meet a job, and each component of one, with the request of the
 // job that it is, and with what names of its fields begin. It ends at the first error.
 func (s *JobSpec) eachWay(job *Job, see func(prefix string, part int, w *Way, r *bids.Request) error) error {
-	own := Way{s.Request, s.Components, s.On, s.Takes, s.GPUShare, s.Counts}
+	own := Way{s.Request, s.Components, s.On, s.Takes, s.GPUShare, s.Counts, s.Exclusive}
 	err := own.each("", &job.Request, see)
 	for k := 0; k < len(s.Alternatives) && err == nil; k++ {
 		err = s.Alternatives[k].each(fmt.Sprintf("alternatives[%d].", k), &job.Alternatives[k], see)
@@ -71,7 +71,7 @@ func (c *Cluster) newJob(spec *JobSpec, old *clusterJob) (*clusterJob, error) {
 				return jobFault(spec.ID, prefix+format.GPUShare, w.GPUShare, err.Error(), nil)
 			}
 		}
-		if r.Uses, err = c.machine.numbered(spec.ID, prefix+"uses", w.Takes, w.GPUShare); err != nil {
+		if r.Uses, err = c.machine.numbered(spec.ID, prefix+"uses", w.Takes, w.GPUShare, w.Exclusive); err != nil {
 			return err
 		}
 		r.Charges, err = c.quotas.numbered(spec.ID, prefix+"charges", w.Counts)
@@ -136,7 +136,7 @@ func (w *Way) fault(part int, r *bids.Request) *bids.FieldError {
 		return f
 	}
 	if r.Cores == 0 && r.TasksPerNode == 0 {
-		r.Uses = format.Uses(w.Takes).WithGPUShare(w.GPUShare).AnyNumbers()
+		r.Uses = format.Uses(w.Takes).With(format.GPUShare, w.GPUShare).AnyNumbers()
 	}
 	return nil
 }
@@ -173,9 +173,51 @@ func openEnds(r bids.Request) bids.Request {
 	return r
 }
 
+// exclusive reports whether a job, or a part of it, is to be alone on nodes.
+func (s *JobSpec) exclusive() bool {
+	found := s.Exclusive
+	for _, w := range slices.Concat(s.Components, s.Alternatives) {
+		found = found || w.Exclusive || slices.ContainsFunc(w.Components, func(p Way) bool { return p.Exclusive })
+	}
+	return found
+}
+
+// knowExclusive has all jobs take a little of each of their nodes, so that one can take all.
+func (c *Cluster) knowExclusive() error {
+	m := &c.machine
+	if _, known := m.resource(format.Exclusive); known {
+		return nil
+	}
+	if err := c.addResources(map[string]int64{format.Exclusive: 0}); err != nil {
+		return err
+	}
+	row, _ := m.resource(format.Exclusive)
+	for n := range m.names {
+		m.more[row].total[n] = nodeset.MaxAmount
+	}
+	for _, job := range c.running {
+		job.uses = append(slices.Clone(job.uses), nodeset.Use{Row: row, PerNode: 1})
+	}
+	for i, old := range c.queue { // a cycle may be deciding on the old ones
+		job, err := c.newJob(&old.spec, old)
+		must(err)
+		job.serial, job.told = old.serial, old.told
+		c.queue[i], c.pending[i], c.jobs[job.id] = job, job.job, job
+	}
+	return nil
+}
+
 // numbered is what a job takes, and its share of a GPU, by number. field is that of an error.
-func (m *machine) numbered(id, field string, takes map[string]nodeset.Use, share int64) (nodeset.Uses, error) {
-	numbers, unknown := format.Uses(takes).WithGPUShare(share).Numbered(m.resource)
+func (m *machine) numbered(id, field string, takes map[string]nodeset.Use, share int64, alone bool) (nodeset.Uses, error) {
+	all := format.Uses(takes).With(format.GPUShare, share)
+	if _, known := m.resource(format.Exclusive); known {
+		little := int64(1)
+		if alone {
+			little = nodeset.MaxAmount
+		}
+		all = all.With(format.Exclusive, little)
+	}
+	numbers, unknown := all.Numbered(m.resource)
 	if unknown == "" {
 		return numbers, nil
 	}
@@ -186,18 +228,11 @@ func (m *machine) numbered(id, field string, takes map[string]nodeset.Use, share
 	return nil, jobFault(id, field, unknown, "there is no such resource"+input.Hint(unknown, names), ErrUnknown)
 }
 
-// takes are uses by name but for the share of a GPU, which is beside; nil if there are none.
-func (m *machine) takes(uses nodeset.Uses) (takes map[string]nodeset.Use, share int64) {
-	takes = format.Named(uses, func(r int) string { return m.more[r].name })
-	share = takes[format.GPUShare].PerNode
-	if delete(takes, format.GPUShare); len(takes) == 0 {
-		return nil, share
-	}
-	return takes, share
-}
-
 // mostTaken is the most of a resource that a job takes.
 var mostTaken = nodeset.Use{PerNode: nodeset.MaxAmount, PerCore: nodeset.MaxAmount, PerGPU: nodeset.MaxAmount}
+
+// notNamed are resources of which jobs take by fields of their own.
+var notNamed = map[string]string{format.GPUShare: "a share of a GPU", format.Exclusive: "exclusive nodes"}
 
 // takesFault is what is wrong with what a request takes, or nil.
 func takesFault(field string, r *bids.Request, takes map[string]nodeset.Use) *bids.FieldError {
@@ -206,8 +241,8 @@ func takesFault(field string, r *bids.Request, takes map[string]nodeset.Use) *bi
 	}
 	for _, name := range slices.Sorted(maps.Keys(takes)) {
 		t := takes[name]
-		if name == format.GPUShare {
-			return &bids.FieldError{Field: field, Value: name, Why: "is no further resource: ask for a share of a GPU"}
+		if what := notNamed[name]; what != "" {
+			return &bids.FieldError{Field: field, Value: name, Why: "is no further resource: ask for " + what}
 		}
 		if f := useFault(field+"."+name, t, mostTaken); f != nil {
 			return f

@@ -92,7 +92,7 @@ func (c *Cluster) writeNodes(f *format.Window) (err error) {
 		if first == 0 {
 			list.Resources = make(format.Amounts)
 			for _, r := range m.more {
-				if r.name != format.GPUShare {
+				if r.name != format.GPUShare && r.name != format.Exclusive {
 					list.Resources[r.name] = r.total[0]
 				}
 			}
@@ -128,12 +128,8 @@ func (c *Cluster) writeNodes(f *format.Window) (err error) {
 
 // alike reports whether two nodes can be in one list.
 func (m *machine) alike(a, b int) bool {
-	for _, r := range m.more {
-		if r.total[a] != r.total[b] {
-			return false
-		}
-	}
-	return m.total[a] == m.total[b] && m.up[a] == m.up[b] && m.tier[a] == m.tier[b] && m.leaf[a] == m.leaf[b]
+	return m.total[a] == m.total[b] && m.up[a] == m.up[b] && m.tier[a] == m.tier[b] && m.leaf[a] == m.leaf[b] &&
+		!slices.ContainsFunc(m.more, func(r further) bool { return r.total[a] != r.total[b] })
 }
 
 // windowWriter writes jobs. It notes the first error.
@@ -146,7 +142,7 @@ type windowWriter struct {
 func (w *windowWriter) running(c *Cluster, job *clusterJob) format.Running {
 	s := c.startOf(job)
 	end := min(max(seconds(s.End.Sub(w.now)), 0), NoTimeLimit)
-	x := format.Running{ID: job.id, Held: w.held(job.held, s.Takes), End: &end,
+	x := format.Running{ID: job.id, Held: w.held(job.held, &s), End: &end,
 		Ran: max(seconds(w.now.Sub(s.Begin)), 0), GPUShare: s.GPUShare, SharedGPU: s.SharedGPU, Price: s.Price, Class: s.Class,
 		Exempt: max(job.exempt-c.now, 0)}
 	for name, amount := range s.Counts {
@@ -158,7 +154,7 @@ func (w *windowWriter) running(c *Cluster, job *clusterJob) format.Running {
 		}
 	}
 	for k, p := range s.Components {
-		x.Components = append(x.Components, w.held(job.beside[k].held, p.Takes))
+		x.Components = append(x.Components, w.held(job.beside[k].held, &p))
 	}
 	if job.spec.ID != "" {
 		asked := w.job(&job.spec)
@@ -167,15 +163,15 @@ func (w *windowWriter) running(c *Cluster, job *clusterJob) format.Running {
 	return x
 }
 
-func (w *windowWriter) held(segs []nodeset.Segment, takes map[string]nodeset.Use) format.Held {
+func (w *windowWriter) held(segs []nodeset.Segment, s *Start) format.Held {
 	place, err := format.NewPlace(w.m.names, segs)
 	w.err = cmp.Or(w.err, err)
-	return format.Held{Place: place, Uses: takes}
+	return format.Held{Place: place, Uses: s.Takes, Exclusive: s.Exclusive}
 }
 
 func (w *windowWriter) job(s *JobSpec) format.Job {
 	limit := min(seconds(s.TimeLimit), NoTimeLimit)
-	own := Way{s.Request, s.Components, s.On, s.Takes, s.GPUShare, s.Counts}
+	own := Way{s.Request, s.Components, s.On, s.Takes, s.GPUShare, s.Counts, s.Exclusive}
 	x := format.Job{ID: s.ID, Priority: s.Priority, TimeLimit: &limit, Waited: seconds(w.now.Sub(s.Since)), Request: w.request(&own),
 		Prefer: w.list(s.Prefer), Reservation: s.Reservation, Price: s.Price, Class: s.Class, Exempt: max(seconds(s.Exempt), 0)}
 	for classes := s.Preempts; classes != 0; classes &= classes - 1 {
@@ -191,7 +187,7 @@ func (w *windowWriter) request(x *Way) format.Request {
 	r := openEnds(x.Request)
 	out := format.Request{Cores: r.Cores, Nodes: format.Range{Low: r.MinNodes, High: r.MaxNodes},
 		TasksPerNode: r.TasksPerNode, GPUs: format.Range{Low: r.MinGPUs, High: r.MaxGPUs},
-		Contiguous: r.Contiguous, Uses: x.Takes, GPUShare: x.GPUShare, Charges: x.Counts,
+		Contiguous: r.Contiguous, Uses: x.Takes, GPUShare: x.GPUShare, Exclusive: x.Exclusive, Charges: x.Counts,
 		Switches: r.Switches, Within: r.Within, Segment: r.Segment, Apart: r.Apart, AllWithin: r.AllWithin}
 	if r.MixedGPUs {
 		uniform := false
@@ -455,7 +451,7 @@ func (r *windowReader) running() error {
 	for i := range r.f.Running {
 		x := &r.f.Running[i]
 		s := Start{Job: x.ID, GPUShare: x.GPUShare, SharedGPU: x.SharedGPU, Price: x.Price, Class: x.Class,
-			Takes: x.Uses}
+			Takes: x.Uses, Exclusive: x.Exclusive}
 		end := int64(NoTimeLimit)
 		if x.End != nil {
 			end = *x.End
@@ -473,7 +469,7 @@ func (r *windowReader) running() error {
 			return err
 		}
 		for k := range x.Components {
-			p := Start{Takes: x.Components[k].Uses}
+			p := Start{Takes: x.Components[k].Uses, Exclusive: x.Components[k].Exclusive}
 			if p.Nodes, err = r.place("running", i, fmt.Sprintf("components[%d].", k), &x.Components[k].Place); err != nil {
 				return err
 			}
@@ -603,7 +599,7 @@ func (r *windowReader) spec(list string, i int, j *format.Job) (s JobSpec, err e
 		return s, err
 	}
 	s = JobSpec{ID: j.ID, Request: own.Request, Components: own.Components, On: own.On, Takes: own.Takes, GPUShare: own.GPUShare,
-		Counts: own.Counts, Priority: j.Priority, TimeLimit: time.Duration(limit) * time.Second,
+		Exclusive: own.Exclusive, Counts: own.Counts, Priority: j.Priority, TimeLimit: time.Duration(limit) * time.Second,
 		Since: r.c.timeOf(-j.Waited), Reservation: j.Reservation, Price: j.Price, Class: j.Class,
 		Exempt: time.Duration(j.Exempt) * time.Second}
 	if s.Prefer, err = r.expand(j.Prefer); err != nil {
@@ -630,7 +626,7 @@ func (r *windowReader) way(list string, i int, prefix string, j *format.Request)
 		MinNodes: j.Nodes.Low, MaxNodes: j.Nodes.High, MinGPUs: j.GPUs.Low, MaxGPUs: j.GPUs.High,
 		MixedGPUs: j.GPUsUniform != nil && !*j.GPUsUniform,
 		Switches:  j.Switches, Within: j.Within, Segment: j.Segment, Apart: j.Apart, AllWithin: j.AllWithin},
-		Takes: j.Uses, GPUShare: j.GPUShare, Counts: j.Charges}
+		Takes: j.Uses, GPUShare: j.GPUShare, Counts: j.Charges, Exclusive: j.Exclusive}
 	if j.Eligible != nil {
 		if w.On, err = r.expand(*j.Eligible); err != nil {
 			return w, r.wrong(list, i, prefix+"eligible", *j.Eligible, "%v", err)

@@ -48,9 +48,13 @@
 //
 // A job in Dropped needs nothing: the next cycle has it, unless it was cancelled.
 // [Cluster.Explain] says why a job waits, and WriteWindow hands the state to "aucsched explain" and
-// "aucsched plan" as well. ClusterOptions.Listen hears of all that happens, for a log:
+// "aucsched plan" as well. ClusterOptions.Listen hears of all that happens, for a log and for metrics,
+// the times of cycles among them (Event.Cycle.Stats):
 //
-//	Listen: func(e core.Event) { slog.Info(e.Kind, "job", e.Job, "node", e.Node) }
+//	Listen: func(e core.Event) {
+//		slog.Info(e.Kind, "job", e.Job, "node", e.Node)
+//		counts.Add(e.Kind, 1) // an expvar.Map
+//	}
 //
 // # Policy
 //

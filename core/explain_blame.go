@@ -50,7 +50,7 @@ func (e *inquiry) blame() {
 		return
 	}
 	e.blameWindow()
-	if e.x.Why = whyOf(e.x.Rivals); len(e.s.Quotas) == 0 {
+	if e.x.Why = whyOf(e.x.Rivals); len(e.s.Quotas) == 0 || e.x.Why == Reserved && e.x.Rivals[0].Job < 0 {
 		return
 	}
 	e.begin()

@@ -63,8 +63,8 @@ func (m *Model) Objective(worth int64) float64 {
 const MaxTotalValue = 1 << 61
 
 // Validate reports the first fault in the model's form: lengths that do not fit,
-// indices out of range, negative numbers or sums that would overflow. Solvers rely
-// on a model without any: call it on one that was made by hand. A [Builder]'s is valid.
+// indices out of range, negative numbers or sums that would overflow. Solvers refuse
+// such a model. A [Builder]'s is valid.
 func (m *Model) Validate() error {
 	n := m.Columns()
 	switch {

@@ -11,6 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/style"
@@ -112,4 +115,25 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// CommandLine is the command with the flags that decide what comes out, in
+// alphabetical order.
+func CommandLine(c *cobra.Command) string {
+	line := c.CommandPath()
+	c.Flags().Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "html", "jobs-csv", "json", "verbose":
+			return
+		}
+		value := f.Value.String()
+		if strings.ContainsAny(value, " \t\n'\"\\$&;<>()|*?#~`") {
+			value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+		}
+		line += " --" + f.Name
+		if f.Value.Type() != "bool" || value != "true" {
+			line += "=" + value
+		}
+	})
+	return line
 }

@@ -264,9 +264,9 @@ func (f *Flags) needed(c *cobra.Command, more *More) error {
 		return err
 	}
 	if own != nil || f.Workload == "" || strings.HasPrefix(f.Workload, generate.GeneratorPrefix) {
-		return cli.Needed(c, "cluster", "workload")
+		return Needed(c, "cluster", "workload")
 	}
-	return cli.Needed(c, "workload")
+	return Needed(c, "workload")
 }
 
 // machine is that of --cluster, or else that of the header of the workload, which it then has read.
@@ -340,7 +340,7 @@ func (f *Flags) run(c *cobra.Command, w *workload.Workload, policies []core.Poli
 	if err := printResults(c.OutOrStdout(), results, bounds, f.JSON); err != nil {
 		return err
 	}
-	page := report.Page{Workload: w, Nodes: cfg.Nodes, Command: cli.CommandLine(c),
+	page := report.Page{Workload: w, Nodes: cfg.Nodes, Command: report.CommandLine(c),
 		Settings: slices.Concat(f.Replay.Settings(), f.ranges.settings(), f.crews.settings())}
 	if err := out.write(&page, results, bounds,
 		func(policy string) []report.Setting { return f.Policy.Settings(policy, c.Flags()) }); err != nil {
@@ -393,4 +393,18 @@ func showProgress(errs io.Writer, cfg *sim.Config, jobs int) func() {
 	}
 	cfg.OnCycle = func(p sim.Progress) { _ = bar.Set(p.End) }
 	return func() { _ = bar.Clear() }
+}
+
+// Needed is the error of those flags of c that must have a value and have none.
+func Needed(c *cobra.Command, flags ...string) error {
+	var missing []string
+	for _, name := range flags {
+		if c.Flags().Lookup(name).Value.String() == "" {
+			missing = append(missing, "--"+name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return cli.Missing(c, missing...)
 }

@@ -54,20 +54,6 @@ func Missing(c *cobra.Command, what ...string) error {
 	return seeHelp(c, err)
 }
 
-// Needed is the error of those flags of c that must have a value and have none.
-func Needed(c *cobra.Command, flags ...string) error {
-	var missing []string
-	for _, name := range flags {
-		if c.Flags().Lookup(name).Value.String() == "" {
-			missing = append(missing, "--"+name)
-		}
-	}
-	if len(missing) == 0 {
-		return nil
-	}
-	return Missing(c, missing...)
-}
-
 // argNames are what the Use line calls the first n arguments.
 func argNames(c *cobra.Command, n int) (names []string) {
 	for _, word := range strings.Fields(c.Use)[1:] {

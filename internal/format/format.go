@@ -86,6 +86,7 @@ type Request struct {
 	Eligible     *string   `json:"eligible,omitempty"`
 	Uses         Uses      `json:"uses,omitempty"`
 	GPUShare     int64     `json:"gpu_share,omitempty"`
+	Exclusive    bool      `json:"exclusive,omitempty"`
 	Charges      Uses      `json:"charges,omitempty"`
 	Components   []Request `json:"components,omitempty"`
 	Apart        bool      `json:"apart,omitempty"`
@@ -148,7 +149,8 @@ func NewClaim(job string, names []string, segs []nodeset.Segment, until int64) (
 // Held is what a job, or a component of it, holds.
 type Held struct {
 	Place
-	Uses Uses `json:"uses,omitempty"`
+	Uses      Uses `json:"uses,omitempty"`
+	Exclusive bool `json:"exclusive,omitempty"`
 }
 
 // Running is a job that holds nodes.

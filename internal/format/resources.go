@@ -29,7 +29,7 @@ func CheckResource(name string) error {
 	if name == "" || len(name) > maxResourceName || strings.ContainsFunc(name, odd) {
 		return fmt.Errorf("%.80q is not a name of 1 to %d printable characters without spaces", name, maxResourceName)
 	}
-	if slices.Contains([]string{"nodes", "cores", "gpus", "cores_per_node", "gpus_per_node", "contiguous", GPUShare}, name) {
+	if slices.Contains([]string{"nodes", "cores", "gpus", "cores_per_node", "gpus_per_node", "contiguous", GPUShare, Exclusive}, name) {
 		return fmt.Errorf("%q is no further resource: nodes have fields for these", name)
 	}
 	return nil

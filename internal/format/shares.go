@@ -16,7 +16,7 @@ const GPUShare = "gpu_share"
 
 // AskGPUShare has r ask for one node if it says nothing of nodes and for a share of a GPU, and
 // reports what does not go with such a share; 0 is for none, which goes with all. The share itself
-// is among r.Uses once resources have numbers: see WithGPUShare.
+// is among r.Uses once resources have numbers: see With.
 func AskGPUShare(r *bids.Request, share int64) *bids.FieldError {
 	why := ""
 	switch {
@@ -38,13 +38,16 @@ func AskGPUShare(r *bids.Request, share int64) *bids.FieldError {
 	return nil
 }
 
-// WithGPUShare are u and a share of a GPU on each node; u stays as it is.
-func (u Uses) WithGPUShare(share int64) Uses {
-	if share == 0 {
+// Exclusive is the name of a resource of which jobs that are alone on their nodes take all.
+const Exclusive = "exclusive"
+
+// With are u and one more, of so much on each node, if that is not 0; u stays as it is.
+func (u Uses) With(name string, amount int64) Uses {
+	if amount == 0 {
 		return u
 	}
 	all := make(Uses, len(u)+1)
 	maps.Copy(all, u)
-	all[GPUShare] = nodeset.Use{PerNode: share}
+	all[name] = nodeset.Use{PerNode: amount}
 	return all
 }

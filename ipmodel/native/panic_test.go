@@ -46,3 +46,20 @@ func TestPanicsComeUpInTheCaller(t *testing.T) {
 		require.Equal(t, r.Value, worth)
 	}
 }
+
+// A model that is none is refused, in words, and the Solver is as good as before.
+func TestInvalidModelsAreRefused(t *testing.T) {
+	s, r := New(), ipmodel.Result{}
+	good := randomModel(rand.New(rand.NewPCG(3, 3)), 20, 3, 10, false)
+	for _, spoil := range []func(m *ipmodel.Model){
+		func(m *ipmodel.Model) { m.GroupStart = nil },
+		func(m *ipmodel.Model) { m.ColStart = nil },
+		func(m *ipmodel.Model) { m.Row = append([]int32{}, m.Row...); m.Row[0] = 99 },
+	} {
+		m := *good
+		spoil(&m)
+		require.Error(t, s.Solve(t.Context(), &m, ipmodel.Options{}, &r))
+		require.NoError(t, s.Solve(t.Context(), good, ipmodel.Options{}, &r))
+		require.Equal(t, ipmodel.Optimal, r.Status)
+	}
+}

@@ -92,8 +92,11 @@ const (
 	lastTurn  = 1 << 23 // of the longest
 )
 
-// Solve implements [ipmodel.Solver]. It never fails on a valid model.
+// Solve implements [ipmodel.Solver]. It fails only on a model that is not valid.
 func (s *solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options, r *ipmodel.Result) error {
+	if err := m.Validate(); err != nil {
+		return err
+	}
 	s.p.off = cycle.Off(ctx)
 	s.p.reduce(m)
 	if s.clock.now = o.Now; s.clock.now == nil {

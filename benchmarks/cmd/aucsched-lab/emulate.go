@@ -14,6 +14,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/benchmarks/simulate"
 	"github.com/aucsched/aucsched/internal/cli"
 )
 
@@ -116,13 +117,13 @@ func (f *emulateFlags) emulate(c *cobra.Command) error {
 // check makes the cells: schedulers within seeds, so that what is done when a run is
 // interrupted is whole seeds.
 func (f *emulateFlags) check(c *cobra.Command) ([]reproduce.Cell, *reproduce.Store, error) {
-	if err := cli.Needed(c, "scheduler", "cluster", "workload"); err != nil {
+	if err := simulate.Needed(c, "scheduler", "cluster", "workload"); err != nil {
 		return nil, nil, err
 	}
 	if f.jobs < 1 {
 		return nil, nil, fmt.Errorf("-j: %d: must be at least 1", f.jobs)
 	}
-	seeds, err := cli.ParseSeedList(f.seeds)
+	seeds, err := parseSeedList(f.seeds)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--seeds: %w", err)
 	}

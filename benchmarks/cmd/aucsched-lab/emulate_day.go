@@ -15,6 +15,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
 	"github.com/aucsched/aucsched/benchmarks/emulation/day"
+	"github.com/aucsched/aucsched/benchmarks/simulate"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/test/slurmtest"
 )
@@ -56,7 +57,7 @@ Seed and settings draw the jobs. What becomes of them is never the same twice, a
 }
 
 func (f *dayFlags) run(c *cobra.Command) error {
-	if err := cli.Needed(c, "out"); err != nil {
+	if err := simulate.Needed(c, "out"); err != nil {
 		return err
 	}
 	f.o.Priority = day.Priority(f.priority)

@@ -78,7 +78,7 @@ func (f *experimentsFlags) run(c *cobra.Command, words []string) error {
 	if f.best {
 		matrix.KeepBest(experiments)
 	}
-	seeds, err := cli.ParseSeedList(f.seeds)
+	seeds, err := parseSeedList(f.seeds)
 	if err != nil {
 		return cli.BadInput(fmt.Errorf("--seeds: %w", err))
 	}

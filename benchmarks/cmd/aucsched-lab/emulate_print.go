@@ -96,7 +96,7 @@ func (f *emulateFlags) pages(c *cobra.Command, runs []emulated) error {
 			suffix := filepath.Ext(path)
 			path = fmt.Sprintf("%s.seed%d%s", strings.TrimSuffix(path, suffix), seed, suffix)
 		}
-		if err := writeEmulatedPage(path, cli.CommandLine(c), bySeed[seed]); err != nil {
+		if err := writeEmulatedPage(path, report.CommandLine(c), bySeed[seed]); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
 	}

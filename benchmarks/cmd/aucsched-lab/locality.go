@@ -17,6 +17,7 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/locality"
 	"github.com/aucsched/aucsched/benchmarks/localitylog"
 	"github.com/aucsched/aucsched/benchmarks/replay"
+	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/benchmarks/simulate"
 	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/internal/cli"
@@ -60,7 +61,7 @@ func runLocality(c *cobra.Command, f *simulate.Flags) error {
 		}
 		results = append(results, r)
 	}
-	if err := page.write(cli.CommandLine(c)); err != nil {
+	if err := page.write(report.CommandLine(c)); err != nil {
 		return err
 	}
 	return printLocality(c.OutOrStdout(), results, f.JSON)

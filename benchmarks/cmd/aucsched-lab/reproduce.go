@@ -168,7 +168,7 @@ func (f *reproduceFlags) check(c *cobra.Command) ([]reproduce.Table, []uint64, e
 	if f.list != "" {
 		return nil, nil, errors.New("--list: needs --cell")
 	}
-	seeds, err := cli.ParseSeeds(f.seeds)
+	seeds, err := parseSeeds(f.seeds)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--seeds: %w", err)
 	}

@@ -103,7 +103,9 @@ func (l *life) setNode(t require.TestingT, n int) {
 	x := core.Node{Name: name(n), Capacity: nodeset.Capacity{Cores: uint16(node.Cores), GPUs: uint8(node.GPUs)}, Down: !node.Up,
 		Tier: uint8(node.Tier), GPUShares: node.Share, Resources: map[string]int64{}}
 	for r, name := range l.w.More {
-		x.Resources[name] = node.More[r]
+		if name != "exclusive" {
+			x.Resources[name] = node.More[r]
+		}
 	}
 	require.NoError(t, l.c.SetNode(x))
 }
@@ -211,7 +213,7 @@ func (l *life) submit(t require.TestingT) {
 
 func (l *life) spec(j *Job) core.JobSpec {
 	first := l.coreWay(&j.Ways[0].Parts[0])
-	s := core.JobSpec{ID: j.ID, Request: first.Request, On: first.On, Takes: first.Takes, GPUShare: first.GPUShare, Counts: first.Counts,
+	s := core.JobSpec{ID: j.ID, Request: first.Request, On: first.On, Takes: first.Takes, GPUShare: first.GPUShare, Counts: first.Counts, Exclusive: first.Exclusive,
 		Priority: j.Priority, TimeLimit: time.Duration(j.Limit) * time.Second, Preempts: j.Preempts, Reservation: j.Reservation}
 	for k := range j.Ways[0].Parts[1:] {
 		s.Components = append(s.Components, l.coreWay(&j.Ways[0].Parts[k+1]))
@@ -238,8 +240,9 @@ func (l *life) coreWay(p *Part) core.Way {
 	use := func(u Use) nodeset.Use {
 		return nodeset.Use{PerJob: u.PerJob, PerNode: u.PerNode, PerCore: u.PerCore, PerGPU: u.PerGPU}
 	}
+	way.Exclusive = l.w.exclusive(p)
 	for r, u := range p.More {
-		if u != (Use{}) {
+		if u != (Use{}) && l.w.More[r] != "exclusive" {
 			way.Takes[l.w.More[r]] = use(u)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // Features are what windows are drawn with, a few at a time.
 var Features = []string{
-	"memory", "type", "share", "quota", "coreless", // rows
+	"memory", "type", "share", "quota", "coreless", "exclusive", // rows
 	"nodes-range", "gpus-range", "mixed", "contiguous", "below", "gang", "apart", // shapes
 	"alternatives", "prefer", "tiers", // ways
 	"endless", "down", "reserved", // time
@@ -125,6 +125,9 @@ func (d *drawing) rows() {
 	}
 	if d.has["memory"] || d.has["coreless"] {
 		add("memory", func(*Node) int64 { return d.amount(4, 8, 8, 12) })
+	}
+	if d.has["exclusive"] {
+		add("exclusive", func(*Node) int64 { return wholeNode })
 	}
 	if d.has["type"] {
 		add("type", func(n *Node) int64 { return d.amount(0, n.GPUs, n.GPUs) })
@@ -280,11 +283,18 @@ func (d *drawing) shape(p *Part) {
 	}
 }
 
+// wholeNode is how much of "exclusive" a job takes that is alone on its nodes. Others take 1.
+const wholeNode = 1000
+
 // uses draws what a part takes of further resources and quotas.
 func (d *drawing) uses(p *Part) {
 	for _, name := range d.w.More {
 		var u Use
 		switch {
+		case name == "exclusive":
+			if u.PerNode = 1; d.often(3) {
+				u.PerNode = wholeNode
+			}
 		case name == "type" && p.Share == 0 && d.often(2):
 			u.PerGPU = 1
 		case name == "memory" && (p.coreless() && p.MinGPUs == 0 || d.often(2)):

@@ -118,6 +118,9 @@ func feasible(w *World, o *Outcome) string {
 	}
 	for when, claims := range [][]Claim{w.now(o), w.then(o)} {
 		for _, t := range append([]int64{w.Now}, moments(claims)...) {
+			if crowded := w.crowded(t, claims); t >= w.Now && crowded != "" {
+				return crowded
+			}
 			if full := w.over(t, claims); t >= w.Now && full != "" {
 				return fmt.Sprintf("too much of %s is taken at %d (%d)", full, t-w.Now, when)
 			}

@@ -20,6 +20,7 @@
 package oracle
 
 import (
+	"fmt"
 	"math/bits"
 	"slices"
 
@@ -156,6 +157,32 @@ func (w *World) all() uint { return 1<<len(w.Nodes) - 1 }
 // Of is how much a node that gives so much has to give of the row.
 func (u Use) Of(cores, gpus int) int64 {
 	return u.PerNode + u.PerCore*int64(cores) + u.PerGPU*int64(gpus)
+}
+
+// crowded says on which node of a job that is to be alone others are; "" if none is.
+func (w *World) crowded(t int64, claims []Claim) string {
+	on := map[int]int{}
+	for pass := range 2 {
+		for i := range claims {
+			for _, p := range claims[i].Pieces {
+				if t < claims[i].From || t >= claims[i].To {
+					continue
+				}
+				if pass == 0 {
+					on[p.Node]++
+				} else if w.exclusive(&claims[i].Way.Parts[p.Part]) && on[p.Node] > 1 {
+					return fmt.Sprintf("%s is not alone on n%d", claims[i].ID, p.Node)
+				}
+			}
+		}
+	}
+	return ""
+}
+
+// exclusive reports whether a part is to be alone on its nodes.
+func (w *World) exclusive(p *Part) bool {
+	r := slices.Index(w.More, "exclusive")
+	return r >= 0 && r < len(p.More) && p.More[r].PerNode == wholeNode
 }
 
 // counted is what an allocation counts against quota q.
