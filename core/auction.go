@@ -98,11 +98,6 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 	a.planning.jobs = a.planning.jobs[:0]
 	a.window.open(s, &a.clock, p)
 	a.reservations.reset(s, &a.window)
-	prices, err := a.pricing.of(s, &a.window)
-	if err != nil {
-		return err
-	}
-	a.bidding.prices, a.reservations.claims.prices = prices, prices
 	open, err := a.bid(s, l.Seed)
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return err
@@ -131,6 +126,16 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 		return false, nil
 	}
 	guarded := a.opts.Reservations > 0 && len(w.variants) > 0
+	if guarded {
+		err = r.claims.reset(s, w.quotas.book.Unit)
+	} else {
+		err = s.idle(&a.pricing.idle)
+	}
+	if err != nil {
+		return false, err
+	}
+	b.prices = a.pricing.of(s, w)
+	r.claims.prices = b.prices
 	needsBids := w.next == len(s.Pending) && len(w.passed) == 0 && !whole
 	if guarded { // the walk over the queue asks for no more
 		b.draft(&r.space, w.variants, a.clock.stop(quarter))
@@ -143,9 +148,6 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 	}
 	var required []bool
 	if guarded {
-		if err := r.claims.reset(s, w.quotas.book.Unit); err != nil {
-			return false, err
-		}
 		if a.planning.on() {
 			order := a.planning.arrange(s, w, r, seed, a.clock.stop(third)) // that sets r.order
 			r.order = append(r.order[:0], order...)

@@ -27,14 +27,11 @@ const (
 	wholeNode = 1.0 / 32
 )
 
-// of are the prices of a cycle; nil where there are none, as in the papers' auction. It fails if a
-// running job holds what the machine has free, or has not.
-func (x *pricing) of(s *Snapshot, w *window) (*place.Prices, error) {
+// of are the prices of a cycle; nil where there are none, as in the papers' auction. No running job
+// holds what the machine has free, or has not: Snapshot.idle says so.
+func (x *pricing) of(s *Snapshot, w *window) *place.Prices {
 	if w.opts.Drafts == 0 || s.Nodes.MaxGPUs() == 0 || len(w.jobs) == 0 {
-		return nil, nil
-	}
-	if err := s.idle(&x.idle); err != nil {
-		return nil, err
+		return nil
 	}
 	x.count(s, w)
 	x.weigh()
@@ -43,7 +40,7 @@ func (x *pricing) of(s *Snapshot, w *window) (*place.Prices, error) {
 		x.prices.Hold(s.Running[i].Segs, s.Running[i].End)
 	}
 	x.prices.Settle()
-	return &x.prices, nil
+	return &x.prices
 }
 
 // count adds up what jobs ask for: those that run and those of the window.
