@@ -35,6 +35,7 @@ type Auction struct {
 type stages struct {
 	window       window       // which jobs take part, and what they ask for
 	pricing      pricing      // what their starts make useless
+	pacing       pacing       // how soon they end
 	planning     planning     // in which order they get places
 	reservations reservations // which of them must start, and what is kept for others
 	bidding      bidding      // what they bid
@@ -96,6 +97,9 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 	s = a.preemption.begin(s, &a.window, p)
 	a.window.reset(s, a.preemption.classes)
 	a.planning.jobs = a.planning.jobs[:0]
+	if p.Pace = s.Pace; a.planning.on() {
+		p.Pace = a.pacing.look(s, a.window.machine)
+	}
 	a.window.open(s, &a.clock, p)
 	a.reservations.reset(s, &a.window)
 	open, err := a.bid(s, l.Seed)

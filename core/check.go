@@ -45,6 +45,9 @@ func (c *checker) check(s *Snapshot) error {
 	if s.Tiers != nil && len(s.Tiers) != s.Nodes.Len() {
 		return fmt.Errorf("tiers: there are %d, for %d nodes", len(s.Tiers), s.Nodes.Len())
 	}
+	if !s.Pace.valid() {
+		return fmt.Errorf("pace: %g s were run, of %g s: must be 0 to %d", s.Pace.Ran, s.Pace.Limits, int64(NoTimeLimit))
+	}
 	if err := s.quotaFault(); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type Cluster struct {
 	listen   func(Event)
 	cycle    sync.Mutex // held for a whole cycle; never locked while mu is
 	scratch  scratch    // of the cycle
+	pace     Pace       // of the last plan
 
 	mu      sync.Mutex // guards all below
 	epoch   time.Time  // second 0 of the policy's time
@@ -42,7 +43,7 @@ type Cluster struct {
 }
 
 // ClusterOptions are the settings of a Cluster. The zero value is that of an Auction with
-// the preset none that tells all jobs when they are expected to start (AuctionOptions.Estimates),
+// the preset default that tells all jobs when they are expected to start (AuctionOptions.Estimates),
 // and cycles that end by themselves.
 type ClusterOptions struct {
 	// Policy decides; nil means an Auction as above, with Clock. It must not be used elsewhere, and
@@ -169,7 +170,7 @@ func NewCluster(o ClusterOptions) (*Cluster, error) {
 		o.Clock = time.Now
 	}
 	if o.Policy == nil {
-		auctionOptions := Preset("none")
+		auctionOptions := Preset("")
 		auctionOptions.Clock, auctionOptions.Estimates = o.Clock, true
 		auction, err := NewAuction(auctionOptions, nil)
 		if err != nil {

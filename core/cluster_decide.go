@@ -169,7 +169,7 @@ func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
 			w.running = append(w.running, job)
 		}
 	}
-	s.Claims = c.claimed()
+	s.Claims, s.Pace = c.claimed(), c.pace
 	if len(w.names) == 0 {
 		return c.timeOf(s.Now), nil
 	}
@@ -207,6 +207,7 @@ func (c *Cluster) apply(w *scratch, at time.Time) (*Cycle, error) {
 	cycle := &Cycle{At: at, Stats: w.plan.Stats}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.pace = w.plan.Pace
 	c.nameQueue()
 	if len(c.machine.names) > 0 {
 		if err := c.machine.refresh(c.running); err != nil {

@@ -80,13 +80,13 @@ func ExampleNode() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(cycle.Starts[0].Job, "starts,", cycle.Waiting[0].Job, "waits though", "3 GPUs are idle")
+	fmt.Println(cycle.Starts[0].Job, "starts,", cycle.Waiting[0].Job, "waits though", "2 GPUs are idle")
 	node.Resources = map[string]int64{"memory": 30_000, "gpu:a100": 2}
 	fmt.Println(cluster.SetNode(node))
 	// Output:
 	// <nil>
 	// <nil> <nil>
-	// one starts, two waits though 3 GPUs are idle
+	// two starts, one waits though 2 GPUs are idle
 	// node g1: resources.memory: 30000: jobs hold more there
 }
 

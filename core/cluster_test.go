@@ -92,7 +92,9 @@ func nodesOf(s core.Start) (names []string) {
 
 func TestClusterStartsAndKeepsAPlace(t *testing.T) {
 	c, clock := newCluster(t, 3)
-	require.NoError(t, c.Submit(wholeNodes("first", 2)))
+	first := wholeNodes("first", 2)
+	first.Priority = 9
+	require.NoError(t, c.Submit(first))
 	require.NoError(t, c.Submit(wholeNodes("wide", 3)))
 	cycle := decide(t, c)
 	require.Equal(t, []core.Start{{Job: "first", Nodes: []core.Share{{Node: "n1", Cores: 8}, {Node: "n2", Cores: 8}},

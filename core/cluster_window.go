@@ -42,6 +42,9 @@ func (c *Cluster) window() (*format.Window, error) {
 	now := c.timeOf(c.second())
 	f := &format.Window{Time: now.Format(time.RFC3339Nano), Nodes: []format.Node{}, Jobs: make([]format.Job, 0, len(c.queue)),
 		StrictPreemption: c.strict}
+	if p := c.pace; p != (Pace{}) {
+		f.Pace = &format.Pace{Ran: p.Ran, Limits: p.Limits}
+	}
 	err := c.writeNodes(f)
 	for i, q := range c.quotas.left(nil) {
 		f.Quotas = append(f.Quotas, format.Quota{Name: q.Name, Left: q.Left})
@@ -233,6 +236,11 @@ func ReadWindow(in io.Reader, name string, o ClusterOptions) (*Cluster, error) {
 		}
 	}
 	c.strict = c.strict || f.StrictPreemption
+	if p := f.Pace; p != nil {
+		if c.pace = (Pace{p.Ran, p.Limits}); !c.pace.valid() {
+			return nil, fmt.Errorf("%s: pace: ran_s %g, limits_s %g: must be 0 to %d", name, p.Ran, p.Limits, int64(NoTimeLimit))
+		}
+	}
 	r := &windowReader{c: c, f: f, lists: make(map[string][]string)}
 	for _, read := range []func() error{r.quotas, r.nodes, r.reservations, r.running, r.jobs, r.claims, r.free} {
 		if err := read(); err != nil {

@@ -62,7 +62,7 @@
 // seed). A [Policy] turns them into a [Plan]. It says of each job of the window whether the job
 // starts now: on exactly which nodes, with how many cores and GPUs of each, or in words why not.
 //
-//	policy, err := core.NewAuction(core.Preset("none"), nil)
+//	policy, err := core.NewAuction(core.Preset(""), nil)
 //	...
 //	var plan core.Plan
 //	for {

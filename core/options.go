@@ -64,7 +64,7 @@ type AuctionOptions struct {
 	unknown string      // a preset that there is not
 }
 
-// Preset are the options of that name: none ("" too), default, short, throughput, packed or paper.
+// Preset are the options of that name: default ("" too), none, short, throughput, packed or paper.
 // Of another name they are refused by NewAuction.
 func Preset(name string) (o AuctionOptions) {
 	if !settings.Fill(&o, name) {

@@ -66,6 +66,7 @@ func (x *planning) arrange(s *Snapshot, w *window, r *reservations, seed uint64,
 			x.take(w, r, j, goal.jobs)
 		}
 	}
+	goal.search.Pace = s.Pace.ratio()
 	x.begin(s, w)
 	x.free(s, &r.claims)
 	for _, j := range x.jobs {
@@ -271,8 +272,8 @@ type goal struct {
 var goals = [...]goal{
 	settings.NoGoal: {},
 	settings.Fair: {jobs: 60, search: timeline.Options{
-		Weights: timeline.Values{timeline.Wait: 1, timeline.Squares: 1, timeline.Area: 1, timeline.Width: 1, timeline.End: 1},
-		Caps:    timeline.Values{timeline.Area: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
+		Weights: timeline.Values{timeline.Wait: 1, timeline.Squares: 1, timeline.AreaSquares: 1, timeline.Width: 1, timeline.End: 1},
+		Caps:    timeline.Values{timeline.AreaSquares: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
 		Moves:   30, Work: planWork,
 	}},
 	settings.Short: {jobs: 500, search: timeline.Options{

@@ -277,14 +277,15 @@ func TestRangesAreChosen(t *testing.T) {
 
 func TestPresets(t *testing.T) {
 	planned := settings.Planned()
-	for _, name := range append(settings.Names(), "") {
+	require.Equal(t, core.Preset("default"), core.Preset(""))
+	for _, name := range settings.Names() {
 		o := core.Preset(name)
 		require.Equal(t, slices.Contains(planned, name), o.Goal != settings.NoGoal, name)
 		_, err := core.NewAuction(o, nil)
 		require.NoError(t, err)
 	}
 	_, err := core.NewAuction(core.Preset("fastest"), nil)
-	require.EqualError(t, err, "preset fastest: must be one of none, default, short, throughput, packed, paper")
+	require.EqualError(t, err, "preset fastest: must be one of default, none, short, throughput, packed, paper")
 	o := core.Preset("none")
 	o.Goal = 99
 	_, err = core.NewAuction(o, nil)

@@ -3,6 +3,7 @@
 package core
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -90,4 +91,22 @@ func (p *preferences) of(nodes *nodeset.Mask, gpus bool) *place.Tiers {
 	}
 	p.made[k] = tiers
 	return tiers
+}
+
+// checkShare reports what is wrong with a request for a share of a GPU: it is for one node, and for
+// no GPUs beside.
+func checkShare(t *nodeset.Table, s *place.Spec) error {
+	for _, u := range s.More() {
+		r, _ := t.Shares()
+		switch {
+		case u.Row != r:
+		case u.PerNode > 0 && s.Nodes.Max != 1:
+			return fmt.Errorf("%s: a share of a GPU is on one node: ask for no other number of nodes", t.ResourceName(r))
+		case u.PerNode > 0 && s.GPUs.PerNode.Max > 0:
+			return fmt.Errorf("%s: a job with a share of a GPU asks for no GPUs beside", t.ResourceName(r))
+		case u.PerCore != 0 || u.PerGPU != 0:
+			return fmt.Errorf("resource %s: a share of a GPU is by node, not by core or by GPU", t.ResourceName(r))
+		}
+	}
+	return nil
 }

@@ -105,6 +105,8 @@ type Snapshot struct {
 	// are together, those of the lowest Class first, as Slurm and Kubernetes do. Without it all prices
 	// together are less than its priority.
 	StrictPreemption bool
+	// Pace is that of the last Plan.
+	Pace Pace
 
 	sound bool // a Cluster has checked all
 }
@@ -117,6 +119,21 @@ type Quota struct {
 	// Left is how much jobs that start now may count together, 0 to bids.MaxRate, in any unit.
 	// What a job counts is rounded up to 2^-24 of it.
 	Left int64
+}
+
+// Pace is what jobs have run and what they were allowed to, in seconds of the whole machine. Plans
+// are made by time limits; by the ratio of the two the waits that are planned come sooner. Of the
+// zero Pace nothing is known: jobs are taken to run to their limits.
+type Pace struct{ Ran, Limits float64 }
+
+func (p Pace) valid() bool {
+	return p.Ran >= 0 && p.Ran <= NoTimeLimit && p.Limits >= 0 && p.Limits <= NoTimeLimit
+}
+
+// ratio is how much of their limits jobs run: above 0, at most 1.
+func (p Pace) ratio() float64 {
+	const before = 3600 // taken to have run exactly to their limits
+	return min((p.Ran+before)/(p.Limits+before), 1)
 }
 
 // Claim is a place that is somebody's in whose name running jobs are stopped, or were: nobody else
@@ -205,6 +222,8 @@ type Plan struct {
 	// Claims are the places of jobs that wait for that, for the next Snapshot: without them others can
 	// start where somebody was stopped. Their memory is their own.
 	Claims []Claim
+	// Pace, for the next Snapshot, is what was learnt of how much of their limits jobs run.
+	Pace Pace
 	// Objective is the worth of the jobs that start less that of those that are preempted, and
 	// Bound an upper bound on what any choice among the same bids could be worth; 0 for policies
 	// without an objective.

@@ -4,10 +4,13 @@ package core
 
 import (
 	"context"
+	"fmt"
+	"math"
 
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // winners is the stage that chooses among the bids.
@@ -118,3 +121,61 @@ func (x *winners) startOfOffers(
 	}
 	return dst, worth
 }
+
+// packing is the Determiner of AUCSCHED2.
+type packing struct {
+	solver ipmodel.Solver
+	window *market.Window // of the last call
+	chosen []int32
+}
+
+func (p *packing) Name() string { return "auction2" }
+
+func (p *packing) Determine(ctx context.Context, w *market.Window, o ipmodel.Options, r *ipmodel.Result) error {
+	if err := p.solver.Solve(ctx, w.Fixed, o, r); err != nil {
+		return fmt.Errorf("solver %s: %w", p.solver.Name(), err)
+	}
+	p.window, p.chosen = w, r.Chosen
+	return nil
+}
+
+func (p *packing) Allocation(i int) []nodeset.Segment {
+	return p.window.Book.Allocation(int(p.chosen[i]))
+}
+
+func (p *packing) Window() *market.Window { return p.window }
+
+// model is the stage that states the choice among the bids as an integer program.
+type model struct {
+	ipmodel.Model
+	build    market.Builder
+	required []bool // by job of the window: it has to start; nil: none has to
+}
+
+// make builds the program of a window's bids. It speaks in the objective's unit, whatever the
+// window's worths are divided by.
+func (m *model) make(space *market.Space, variants []market.Variant, w *window, book *market.Book, required []bool) error {
+	if err := m.build.Build(space, variants, book, required, &m.Model); err != nil {
+		return err
+	}
+	if m.required = required; len(m.Required) == 0 {
+		m.required = nil
+	}
+	up := 0
+	if w.opts.Objective == ByRate {
+		up = rateBits
+	}
+	m.Scale = math.Ldexp(m.Scale, up-w.shift)
+	return nil
+}
+
+// boundAll is an upper bound on the worth of any allocations of the window's jobs, in the
+// objective's unit.
+func (m *model) boundAll(w *window, gen *market.Generator) float64 {
+	unit := 1 / math.Ldexp(m.Scale, w.shift) // to which worths are rounded
+	bound := gen.Bound(m.required, m.build.Alpha()+unit)
+	return math.Ldexp(bound*(1+rounding), w.shift)
+}
+
+// rounding is more than what the floating-point sums of boundAll can be off by.
+const rounding = 1e-9

@@ -372,7 +372,7 @@ const char *aucsched_version(void);
  *                             each of a winner's nodes gives; or IPSCHED, one program for the window, without bids.
  *                             libaucsched-older.so has all three, libaucsched.so auction2 alone
  *   deadline_ms=200           time of a cycle, up to an hour
- *   preset=NAME               none, default, short, throughput, packed, paper; what is given besides comes on
+ *   preset=NAME               default, none, short, throughput, packed, paper; what is given besides comes on
  *                             top (docs/slurm.md):
  *   objective=priority|size|rate what a start is worth: priority; size: priority times cores; rate: priority
  *                             times the shares of all cores and GPUs, by time limit

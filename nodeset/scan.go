@@ -71,12 +71,15 @@ func (t *Table) Scan(dst []Set, q Query) []Set {
 				// without the first run, unless it ends with the word
 				rest := word & (word + word&-word)
 				run := word &^ rest
-				cur = Set{First: int32(w<<6 + first), Cores: t.plane.sum(w, run)}
-				if run>>63 != 0 {
+				last := 63 - bits.LeadingZeros64(run)
+				cur = Set{First: int32(w<<6 + first), Last: int32(w<<6 + last)}
+				for _, c := range t.cores[cur.First : cur.Last+1] {
+					cur.Cores += int64(c)
+				}
+				if last == 63 {
 					open = ^uint64(0)
 					break
 				}
-				cur.Last = int32(w<<6 + 63 - bits.LeadingZeros64(run))
 				dst = append(dst, cur)
 				word = rest
 			}

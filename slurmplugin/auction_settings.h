@@ -6,7 +6,7 @@
 
 /* name, least, most, values, key of the library, why it goes with the next version */
 #define AUC_AUCTION_SETTINGS \
-	{ "preset", 0, 0, "none|default|short|throughput|packed|paper", "preset", NULL }, \
+	{ "preset", 0, 0, "default|none|short|throughput|packed|paper", "preset", NULL }, \
 	{ "throughput", 0, 0, "no|yes", "throughput", "use auc_preset=packed" }, \
 	{ "paper", 0, 0, "no|yes", "paper", "use auc_preset=paper" }, \
 	{ "objective", 0, 0, "priority|size|rate", "objective", NULL }, \
@@ -24,8 +24,8 @@
 
 /* name, older name, window, depth */
 #define AUC_PRESETS \
-	{ "none", NULL, 200, 500 }, \
 	{ "default", NULL, 200, 500 }, \
+	{ "none", NULL, 200, 500 }, \
 	{ "short", NULL, 500, 500 }, \
 	{ "throughput", NULL, 500, 500 }, \
 	{ "packed", "throughput", 200, 500 }, \

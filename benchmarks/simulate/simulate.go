@@ -116,7 +116,7 @@ table then has a column for each, --json prints an object a line, --html shows t
 side by side, and --jobs-csv puts the policy's name into that of its file
 (jobs.csv: jobs.backfill.csv).`,
 		Example: `  aucsched simulate --cluster 128x8x2 --workload gen:V.1
-  aucsched simulate --policy backfill,auction2 --preset default --cluster 128x8x2 --workload gen:V.1 --html v1.html
+  aucsched simulate --policy backfill,auction2 --cluster 128x8x2 --workload gen:V.1 --html v1.html
   aucsched simulate --policy easy-sjf,auction2 --cluster 128x8 --workload examples/wide.swf
   aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges`,
 		Args: cli.ExactArgs(0),

@@ -141,7 +141,7 @@ func demoPolicy(oneByOne bool) (core.Policy, string, error) {
 		p, err := sim.NewBackfill(o)
 		return p, "one at a time, as Slurm's backfill does", err
 	}
-	o := core.Preset("none")
+	o := core.Preset("")
 	o.Estimates = true
 	p, err := core.NewAuction(o, nil)
 	return p, "decided together by the auction", err

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/test/golden"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -28,9 +29,7 @@ func TestExplainPrintsShares(t *testing.T) {
 		require.Zero(t, code, errs)
 		all.WriteString("$ " + job + "\n" + out + "\n")
 	}
-	want, err := os.ReadFile("testdata/explain-shares.txt")
-	require.NoError(t, err)
-	require.Equal(t, string(want), all.String())
+	golden.Equal(t, "explain-shares.txt", all.String())
 	page, err := os.ReadFile("../../docs/explain.md")
 	require.NoError(t, err)
 	_, said, _ := strings.Cut(all.String(), "$ half\n")

@@ -15,6 +15,7 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/test/golden"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/window"
 	"github.com/aucsched/aucsched/nodeset"
@@ -32,9 +33,7 @@ func TestExplainPrints(t *testing.T) {
 		require.Zero(t, code, errs)
 		all.WriteString("$ " + strings.Join(args, " ") + "\n" + out + "\n")
 	}
-	want, err := os.ReadFile("testdata/explain.txt")
-	require.NoError(t, err)
-	require.Equal(t, string(want), all.String())
+	golden.Equal(t, "explain.txt", all.String())
 }
 
 // plan --explain adds to what plan prints, and says of each job what explain does.
@@ -58,7 +57,7 @@ func TestPlanExplains(t *testing.T) {
 	}
 	code, out, _ = aucsched(t, "", "plan", blocked, "--explain", "--explain-trials", "0")
 	require.Zero(t, code)
-	require.Contains(t, out, "left waits: jobs that start now take its place\n")
+	require.Contains(t, out, "late waits: jobs that start now take its place\n")
 	require.NotContains(t, out, "would have started")
 }
 

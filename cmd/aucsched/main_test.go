@@ -158,7 +158,7 @@ func TestOlderFlags(t *testing.T) {
 		require.Zero(t, code, errs)
 		return regexp.MustCompile(`"cycle_ms":[^,]*`).ReplaceAllString(out, ""), errs
 	}
-	for older, now := range map[string]string{"--paper": "paper", "--throughput": "packed", "--paper=false": "none"} {
+	for older, now := range map[string]string{"--paper": "paper", "--throughput": "packed", "--paper=false": "default"} {
 		want, errs := plan("--preset", now)
 		require.Empty(t, errs)
 		out, errs := plan(older)

@@ -51,7 +51,7 @@ int main(void)
 		nodes[n] = (struct aucsched_node){.cores = 16, .free_cores = (uint16_t)(rand() % 16 + 1), .gpus = 2, .free_gpus = (uint8_t)(rand() % 3), .up = 1};
 	for (int j = 0; j < JOBS; j++)
 		jobs[j] = (struct aucsched_job){.priority = 2000 - j, .cores = 40 + 13 * (rand() % 9), .min_nodes = 10, .time_limit = 50, .min_gpus = (uint8_t)(j % 2), .max_gpus = 2, .mask = -1};
-	snprintf(settings, sizeof settings, "deadline_ms=%d work=0 window=%d bids=100 reservations=0", DEADLINE_MS, JOBS);
+	snprintf(settings, sizeof settings, "preset=none deadline_ms=%d work=0 window=%d bids=100 reservations=0", DEADLINE_MS, JOBS);
 	if ((h = aucsched_open(settings, err, sizeof err)) <= 0) {
 		fprintf(stderr, "%s: %s\n", settings, err);
 		return 1;

@@ -38,7 +38,7 @@ func run(ctx context.Context, out io.Writer, path string) error {
 	if err != nil {
 		return err
 	}
-	auction, err := core.NewAuction(core.Preset("none"), nil)
+	auction, err := core.NewAuction(core.Preset(""), nil)
 	if err != nil {
 		return err
 	}

@@ -117,6 +117,7 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 		deadline = begin.Add(in.Deadline)
 	}
 	limits := core.Limits{Deadline: deadline, Seed: in.Seed}
+	e.snapshot.Pace = e.plan.Pace
 	if err := e.policy.Decide(context.Background(), &e.snapshot.Snapshot, limits, &e.plan); err != nil {
 		return err
 	}

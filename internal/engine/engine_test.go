@@ -21,7 +21,7 @@ import (
 )
 
 func TestTableI(t *testing.T) {
-	e, in := open(t, "deadline_ms=5000"), tableI()
+	e, in := open(t, "preset=none deadline_ms=5000"), tableI()
 	var out Output
 	require.NoError(t, e.Cycle(in, &out))
 	require.NoError(t, check(in, &out))
@@ -40,7 +40,7 @@ func TestWhy(t *testing.T) {
 		in.Jobs = append(in.Jobs, Job{Priority: uint64(100 - i), Cores: cores, TimeLimit: 10, Mask: -1})
 	}
 	in.Jobs[4].MinNodes, in.Jobs[4].MaxNodes = 2, 2
-	e := open(t, "window=4 depth=0")
+	e := open(t, "preset=none window=4 depth=0")
 	var out Output
 	require.NoError(t, e.Cycle(in, &out))
 	require.NoError(t, check(in, &out))
@@ -133,9 +133,9 @@ func TestObjectives(t *testing.T) {
 		{Priority: 9, Cores: 8, TimeLimit: 9, Mask: -1},
 	}}
 	var out Output
-	require.NoError(t, open(t, "reservations=0").Cycle(in, &out))
+	require.NoError(t, open(t, "preset=none reservations=0").Cycle(in, &out))
 	require.Equal(t, []uint8{Starts, Starts}, []uint8{out.Decisions[0].Why, out.Decisions[1].Why}, "11 + 10 are worth more than 9")
-	require.NoError(t, open(t, "reservations=0 objective=size").Cycle(in, &out))
+	require.NoError(t, open(t, "preset=none reservations=0 objective=size").Cycle(in, &out))
 	require.Equal(t, []uint8{WaitsLost, WaitsLost, Starts},
 		[]uint8{out.Decisions[0].Why, out.Decisions[1].Why, out.Decisions[2].Why}, "9 x 8 are worth more than 21")
 	require.InDelta(t, 72, out.Objective, 9)
@@ -149,7 +149,7 @@ func TestPatience(t *testing.T) {
 			{Priority: 9, Cores: 8, TimeLimit: 8, Mask: -1, Waited: 50},
 			{Priority: 1, Cores: 1, TimeLimit: 9, Mask: -1},
 		}}
-	for settings, reserved := range map[string]int{"": 0, "patience_s=100": 1} {
+	for settings, reserved := range map[string]int{"preset=none": 0, "preset=none patience_s=100": 1} {
 		var out Output
 		require.NoError(t, open(t, settings).Cycle(in, &out))
 		require.EqualValues(t, WaitsReserved, out.Decisions[reserved].Why, settings)

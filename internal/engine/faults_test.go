@@ -425,7 +425,7 @@ func TestMemory(t *testing.T) {
 		return after.TotalAlloc - before.TotalAlloc, err
 	}
 	bytes, err := spent(small)
-	require.EqualError(t, err, "memory_mb: 128: arrays of these lengths may take 262 MB")
+	require.EqualError(t, err, "memory_mb: 128: arrays of these lengths may take 279 MB")
 	var fault *InputError
 	require.ErrorAs(t, err, &fault)
 	require.Less(t, bytes, uint64(1<<16))

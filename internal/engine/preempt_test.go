@@ -152,7 +152,7 @@ func priced(price uint64) *Input {
 }
 
 func TestPreemption(t *testing.T) {
-	e := open(t, "reservations=0")
+	e := open(t, "preset=none reservations=0")
 	var out Output
 	for name, share := range map[string][]uint32{"": nil, "GPUs are shared somewhere": {0, 0}} {
 		in := priced(5) // 5 and 40 are less than 50

@@ -50,7 +50,7 @@ type Settings struct {
 // DefaultSettings are those of an empty text.
 func DefaultSettings() Settings {
 	return Settings{
-		Auction: core.Preset("none"), IPSched: older.DefaultOptions(), Deadline: 200 * time.Millisecond,
+		Auction: core.Preset(""), IPSched: older.DefaultOptions(), Deadline: 200 * time.Millisecond,
 		FileAge: 24 * 60 * 60, Memory: 16 << 10,
 	}
 }

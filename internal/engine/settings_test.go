@@ -20,7 +20,7 @@ func TestParseSettings(t *testing.T) {
 	require.Equal(t, DefaultSettings(), s)
 	require.Equal(t, 200*time.Millisecond, s.Deadline)
 
-	s, err = ParseSettings(" window=1,depth=0\tbids=20 drafts=9,,reservations=2\ndeadline_ms=150 " +
+	s, err = ParseSettings(" preset=none window=1,depth=0\tbids=20 drafts=9,,reservations=2\ndeadline_ms=150 " +
 		"objective=size solver=auto worker=/opt/aucsched work=0 window=77,file_age_s=60 memory_mb=512")
 	require.NoError(t, err)
 	some := core.Preset("none")
@@ -39,13 +39,13 @@ func TestParseSettings(t *testing.T) {
 	require.Equal(t, most, s.Auction, "what is given comes on top, wherever it stands")
 	s, err = ParseSettings("throughput=yes,patience_s=60 throughput=no objective=rate compact=yes")
 	require.NoError(t, err)
-	some = core.Preset("none")
+	some = core.Preset("default")
 	some.Patience, some.Compact, some.Objective = 60, true, core.ByRate
 	require.Equal(t, some, s.Auction)
 
 	s, err = ParseSettings("keep_holes=yes")
 	require.NoError(t, err)
-	require.Equal(t, core.Preset("none"), s.Auction, "it is always on")
+	require.Equal(t, core.Preset("default"), s.Auction, "it is always on")
 
 	s, err = ParseSettings("promise_s=60 preset=default reservations=3")
 	require.NoError(t, err)
@@ -160,15 +160,15 @@ func TestConfigure(t *testing.T) {
 func TestOlderNames(t *testing.T) {
 	const work = " work=20000 deadline_ms=3600000"
 	for older, now := range map[string]string{
-		"paper=yes":                                   "preset=paper",
-		"throughput=yes":                              "preset=packed",
-		"paper=no":                                    "",
-		"throughput=no preset=short":                  "preset=short",
-		"window=50,paper=yes reservations=1":          "preset=paper window=50 reservations=1",
-		"compact=no throughput=yes":                   "preset=packed compact=no",
-		"objective=rate patience_s=14400 compact=yes": "preset=packed",
-		"depth=0 bids=5 drafts=0 reservations=0":      "preset=paper",
-		"bids=15 drafts=7 contiguous_bids=no":         "preset=none",
+		"paper=yes":                          "preset=paper",
+		"throughput=yes":                     "preset=packed",
+		"paper=no":                           "",
+		"throughput=no preset=short":         "preset=short",
+		"window=50,paper=yes reservations=1": "preset=paper window=50 reservations=1",
+		"compact=no throughput=yes":          "preset=packed compact=no",
+		"preset=none objective=rate patience_s=14400 compact=yes": "preset=packed",
+		"preset=none depth=0 bids=5 drafts=0 reservations=0":      "preset=paper",
+		"bids=15 drafts=7 contiguous_bids=no":                     "preset=default", "policy=auction2": "preset=default",
 	} {
 		var out [2]Output
 		for seed := range uint64(5) {

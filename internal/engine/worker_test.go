@@ -183,7 +183,7 @@ func withWorker(t *testing.T, mode, role string, now func() time.Time) *Engine {
 	if role != "absent" {
 		require.NoError(t, os.Symlink(self, worker))
 	}
-	e, err := New(fmt.Sprintf("reservations=0 work=1 solver=%s worker=%s", mode, worker), Options{Now: now})
+	e, err := New(fmt.Sprintf("preset=none reservations=0 work=1 solver=%s worker=%s", mode, worker), Options{Now: now})
 	require.NoError(t, err)
 	t.Cleanup(e.Close)
 	setRole(t, e, role)
@@ -222,7 +222,7 @@ func cycleWithin(t *testing.T, e *Engine, in *Input, deadline time.Duration) *Ou
 }
 
 func TestBadWorkersDoNoHarm(t *testing.T) {
-	alone := cycleWithin(t, open(t, "reservations=0 work=1"), hard(), 20*due)
+	alone := cycleWithin(t, open(t, "preset=none reservations=0 work=1"), hard(), 20*due)
 	require.False(t, alone.Optimal)
 	for _, role := range []string{
 		"absent", "dead", "silent", "garbage", "hangs", "garbage later", "truncates", "truncates and hangs", "closes and hangs",
@@ -257,7 +257,7 @@ func TestBadWorkersDoNoHarm(t *testing.T) {
 
 func TestAGoodWorkerBettersTheAnswer(t *testing.T) {
 	in := hard()
-	alone := cycleWithin(t, open(t, "reservations=0 work=1"), in, 20*due)
+	alone := cycleWithin(t, open(t, "preset=none reservations=0 work=1"), in, 20*due)
 	for _, mode := range []string{"auto", "highs"} {
 		e := withWorker(t, mode, "good", nil)
 		out := cycleWithin(t, e, in, 20*due) // it takes that only if the worker says nothing
@@ -272,7 +272,7 @@ func TestHiGHSAsWorker(t *testing.T) {
 		t.Skip("HiGHS is not built in (build tag highs)")
 	}
 	in := randomInput(rand.New(rand.NewPCG(2, 3)), 20, 30)
-	alone := cycleWithin(t, open(t, "reservations=0 work=1"), in, 20*due)
+	alone := cycleWithin(t, open(t, "preset=none reservations=0 work=1"), in, 20*due)
 	for mode, work := range map[string]int{"auto": 1, "highs": 0} {
 		e := withWorker(t, mode, "real", nil)
 		require.NoError(t, e.Configure(fmt.Sprintf("reservations=0 work=%d solver=%s worker=%s", work, mode, e.Settings().Worker)))

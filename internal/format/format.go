@@ -32,6 +32,13 @@ type Window struct {
 	Reservations     []Reservation `json:"reservations,omitempty"`
 	Claims           []Claim       `json:"claims,omitempty"`
 	StrictPreemption bool          `json:"strict_preemption,omitempty"`
+	Pace             *Pace         `json:"pace,omitempty"`
+}
+
+// Pace is what jobs have run and what they were allowed to, in seconds of the whole machine.
+type Pace struct {
+	Ran    float64 `json:"ran_s"`
+	Limits float64 `json:"limits_s"`
 }
 
 // Node is a list of equal nodes.

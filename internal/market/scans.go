@@ -113,3 +113,106 @@ func (c *scanCache) get(k scanKey, t *nodeset.Table) *scan {
 	}
 	return &c.scans[i]
 }
+
+// bidBelow adds bids below single switches of the lowest level at which job j has room: of the
+// tightest, and then of others, which differ from job to job.
+func (g *Generator) bidBelow(j, k int, sets *scan, quota int) {
+	s, t := &g.specs[j], g.viewOf(j)
+	if s.Contiguous {
+		return // what it bids in nodesets is below few
+	}
+	g.spots = append(g.spots[:0], g.placer.Spots(s, t, sets.sets)...)
+	end := len(g.book.Bids) + quota
+	for m := 0; m < len(g.spots) && m < 2*quota && len(g.book.Bids) < end; m++ {
+		at := m
+		if m > 0 {
+			at = 1 + (j+m-1)%(len(g.spots)-1)
+		}
+		from := len(g.book.Segs)
+		segs, ok := g.placer.At(g.book.Segs, t, s, g.spots[at], ownLayout(s, place.PackUp), k)
+		if !ok {
+			continue
+		}
+		g.book.Segs = segs
+		if g.raising {
+			g.raised = place.RaiseGPUs(g.raised[:0], g.book.Segs[from:], t.FreeGPUs(), s.GPUs.PerNode.Max)
+			g.book.Segs = append(g.book.Segs[:from], g.raised...)
+		}
+		g.add(j, from)
+	}
+}
+
+// setsBelow are sets cut where the leaf changes, if job j has room in one of the parts.
+func (g *Generator) setsBelow(j, k int, sets *scan) *scan {
+	s := &g.specs[j]
+	cut := g.cutSets(g.tierKey(j, k), &g.variants[j], s)
+	large := cut.bySize[cut.firstWith(int64(s.Cores.Total)):]
+	if slices.ContainsFunc(large, func(i int32) bool { return cut.sets[i].Len() >= s.Nodes.Min }) {
+		return cut
+	}
+	return sets
+}
+
+// cutSets is the scan of a key, cut where the leaf changes.
+func (g *Generator) cutSets(key scanKey, a *Variant, s *place.Spec) *scan {
+	key.tree = s.Tree()
+	return g.scans.get(key, g.views.For(s, a.Crosses))
+}
+
+// maxLimits bounds the memory of limits, and the time to ask them.
+const maxLimits = 32
+
+// limits remember what was left when a job found no place, as long as nothing is given
+// back: a job that needs more than that of the same nodes, or of fewer, need not look.
+type limits []limit
+
+// limit is what the nodesets of a scan had. That of a request that takes no core has more cores
+// than there are, and so bars fewer others than it could.
+type limit struct {
+	scanKey
+	nodes, longest int   // of all, of the longest
+	cores, largest int64 // of all, of the one with most
+}
+
+// bar reports whether a job of shape s has no place in the nodesets of a scan. If it
+// says no, there need not be one.
+func (l limits) bar(s *place.Spec, k scanKey) bool {
+	for i := range l {
+		if l[i].covers(k) && l[i].tooLittle(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// covers reports whether nodes that k finds are all among those of x.
+func (x *limit) covers(k scanKey) bool {
+	return x.crosses <= k.crosses && x.gpus <= k.gpus && x.lo <= k.lo && x.uses == k.uses &&
+		(x.eligible == nil || x.eligible == k.eligible)
+}
+
+func (x *limit) tooLittle(s *place.Spec) bool {
+	cores := int64(s.Cores.Total)
+	return x.nodes < s.Nodes.Min || x.cores < cores ||
+		s.Contiguous && (x.longest < s.Nodes.Min || x.largest < cores)
+}
+
+// learn remembers the nodesets that a scan found.
+func (l *limits) learn(k scanKey, sets []nodeset.Set) {
+	x := limit{scanKey: k}
+	for _, set := range sets {
+		x.nodes += set.Len()
+		x.cores += set.Cores
+		x.longest = max(x.longest, set.Len())
+		x.largest = max(x.largest, set.Cores)
+	}
+	for i := range *l {
+		if (*l)[i].scanKey == k {
+			(*l)[i] = x
+			return
+		}
+	}
+	if len(*l) < maxLimits {
+		*l = append(*l, x)
+	}
+}

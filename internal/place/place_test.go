@@ -18,8 +18,9 @@ import (
 )
 
 // placeTwin tries every set of nodes of a small machine. It returns whether one
-// holds the job, and whether one without a gap does.
+// holds the job, and whether one without a gap does: of a range of nodes one of the fewest.
 func placeTwin(tab *nodeset.Table, r *bids.Request, sh *place.Spec, gpus int) (any, block bool) {
+	fewest := tab.Len()
 	for set := 1; set < 1<<tab.Len(); set++ {
 		nodes, room, first, last, ok := 0, 0, -1, -1, true
 		for n := range tab.Len() {
@@ -56,10 +57,13 @@ func placeTwin(tab *nodeset.Table, r *bids.Request, sh *place.Spec, gpus int) (a
 		if r.Cores == 0 && r.MaxNodes == 0 { // the number of nodes is as given, 1 if it is not
 			ok = ok && nodes == max(r.MinNodes, 1)
 		}
-		if ok {
-			any = true
-			block = block || last-first+1 == nodes
+		if !ok {
+			continue
 		}
+		if any = true; sh.NodesGiven && r.Cores > 0 && !r.Contiguous && nodes < fewest {
+			fewest, block = nodes, false
+		}
+		block = block || last-first+1 == nodes && (nodes <= fewest || r.Contiguous)
 	}
 	return any, block
 }

@@ -19,7 +19,7 @@ import (
 type Setting struct {
 	// Name is that in slurm.conf after "auc_". Flags have "-" for "_". Without a Field it sets nothing.
 	Name, Field string
-	// Low and High are the least and the greatest value, Normal that without a preset.
+	// Low and High are the least and the greatest value, Normal that of presets that say no other.
 	Low, High, Normal int64
 	// Seconds says that the value is a time.
 	Seconds bool
@@ -101,7 +101,7 @@ const (
 	Most
 )
 
-// Preset is a set of values by a name: "name=value" of what is not as without a preset.
+// Preset is a set of values by a name: "name=value" of what is not Normal.
 type Preset struct {
 	Name, Values, Meaning string
 	Old                   string // the name of a setting that meant the preset with "yes", which this version still takes
@@ -110,9 +110,9 @@ type Preset struct {
 // Presets are those that there are. With more than 16 reservations the mean wait of a planned queue
 // comes near that of conservative backfill, with 1 the widest jobs wait longer.
 var Presets = []Preset{
-	{Name: "none", Meaning: "the auction of one moment"},
 	{"default", "goal=fair objective=rate reservations=16 promise=604800",
 		"no sum of waits is worse than under Slurm's backfill, and most are better", ""},
+	{Name: "none", Meaning: "the auction of one moment"},
 	{"short", "goal=short objective=rate window=500 promise=604800",
 		"waits and slowdowns are at most those of EASY with the shortest limits first", ""},
 	{"throughput", "goal=most objective=size patience=14400 window=500 reservations=16 promise=604800",
@@ -227,9 +227,9 @@ func (s *Setting) set(options any, value int64) {
 }
 
 // Fill sets all values of a core.AuctionOptions to those of a preset, and reports whether it is one
-// of [Names]; "" is none.
+// of [Names]; "" is the first.
 func Fill(options any, preset string) bool {
-	at := slices.Index(Names(), cmp.Or(preset, "none"))
+	at := slices.Index(Names(), cmp.Or(preset, Presets[0].Name))
 	for i := 0; i < len(All) && at >= 0; i++ {
 		All[i].set(options, Presets[at].Value(&All[i]))
 	}
@@ -253,19 +253,19 @@ func Read(options any, given []string) (rest []string, err error) {
 		name, value, _ := strings.Cut(pair, "=")
 		last[name] = value
 	}
-	preset := cmp.Or(last["preset"], "none")
+	preset := last["preset"]
 	for _, p := range Presets {
 		switch value, ok := last[p.Old]; {
 		case !ok || p.Old == "" || value == "no":
 		case value != "yes":
 			return nil, &Fault{Name: p.Old, Value: value, Why: "must be yes or no"}
-		case preset != "none":
+		case preset != "" && preset != "none":
 			return nil, &Fault{Name: p.Old, Value: value, Why: "goes without the preset " + preset}
 		default:
 			preset = p.Name
 		}
 	}
-	if !Fill(options, preset) {
+	if preset = cmp.Or(preset, usual(last["policy"])); !Fill(options, preset) {
 		return nil, &Fault{"preset", preset, "must be one of " + strings.Join(Names(), ", "), Names()}
 	}
 	for _, pair := range given {
@@ -279,6 +279,14 @@ func Read(options any, given []string) (rest []string, err error) {
 		}
 	}
 	return rest, nil
+}
+
+// usual is the preset of a policy with which none is given: the others are those of papers, which plan nothing.
+func usual(policy string) string {
+	if policy == "" || policy == "auction2" {
+		return Presets[0].Name
+	}
+	return "none"
 }
 
 // Set sets a value that is given as "name=value", and reports whether it is one of table.

@@ -528,7 +528,7 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	s.files.cycle(s)
 	s.markOver()
 	s.price()
-	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Pending: s.pending.jobs(), Running: s.held, Claims: s.plan.Claims}
+	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Pending: s.pending.jobs(), Running: s.held, Claims: s.plan.Claims, Pace: s.plan.Pace}
 	if !s.cfg.Blind {
 		snap.Topology = s.cfg.Topology
 	}

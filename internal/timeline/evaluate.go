@@ -6,25 +6,31 @@ package timeline
 const patience = 4
 
 // evaluate plans the jobs in an order, and returns what that is worth. It reports false when it
-// gives up, since the plan costs more than most, or there is no time left.
+// gives up, since the plan costs more than most, however soon the other jobs start, or there is no
+// time left.
 func (s *Search) evaluate(order []int32, most float64) (v Values, ok bool) {
 	s.Evaluated++
 	s.plan.copyFrom(&s.base)
 	s.placer.work += int64(len(s.plan.lanes))
 	s.tried = resize(s.tried, len(s.Jobs))
-	now := s.plan.at[0]
+	now, left := s.plan.at[0], s.all
+	s.from = 0
 	for n, i := range order {
 		j := &s.Jobs[i]
 		s.tried[i] = s.place(j)
-		v.add(j, s.tried[i]-now)
-		if n%patience == patience-1 {
-			if cost, _ := s.cost(&v); cost > most || s.stop != nil && s.stop() {
+		v.add(j, s.tried[i]-now, s.options.Pace)
+		if left.add(j, -1); n%patience == patience-1 {
+			least := left.after(&v, float64(s.plan.at[s.from]-now)*s.options.Pace)
+			if cost, _ := s.cost(&least); cost > most*nearly || s.stop != nil && s.stop() {
 				return v, false
 			}
 		}
 	}
 	return v, true
 }
+
+// nearly is by how much sums of the same numbers may differ.
+const nearly = 1 + 1e-9
 
 // place plans a job, and returns when it starts. One for which there is never room starts when all
 // has ended.
@@ -45,23 +51,22 @@ func (s *Search) place(j *Job) int64 {
 // at which all nodes together have too little are passed over.
 func (s *Search) earliest(j *Job) (step int, ok bool) {
 	t := &s.plan
-	first := 0
-	for i := 0; ; i++ {
+	for s.from < len(t.at)-1 && t.sumsAt(s.from)[0] < s.least {
+		s.from++ // nothing starts there any more
+	}
+	first := s.from
+	for i := first; ; i++ {
 		if i == len(t.at) || t.at[i] >= t.at[first]+j.Length {
-			last, ok := s.placer.fits(t, first, i, j)
-			if ok {
+			if s.placer.fits(t, first, i, j) {
 				return first, true
 			}
-			if first = last + 1; first == len(t.at) {
-				return last, false
-			}
+			first++
 			i--
-			continue
+		} else if lacks(t.sumsAt(i), &j.sums) {
+			first = i + 1
 		}
-		if lacks(t.sumsAt(i), &j.sums) {
-			if first = i + 1; first == len(t.at) {
-				return i, false
-			}
+		if first == len(t.at) {
+			return first - 1, false
 		}
 	}
 }
@@ -73,4 +78,90 @@ func lacks(has []int, needs *[MaxKinds]int) bool {
 		}
 	}
 	return false
+}
+
+// Term is a sum over the jobs of a plan. Waits are from a job's submission to its planned start;
+// they count by the jobs' weights.
+type Term int
+
+// The terms, the less the better.
+const (
+	Wait        Term = iota // of waits
+	Slowdown                // of waits over lengths, these of a minute at least
+	Squares                 // of squared waits
+	Area                    // of waits times width times length
+	AreaSquares             // of squared waits times width times length
+	Width                   // of waits times width
+	End                     // until the last job has ended: no sum
+	Longest                 // the longest wait: no sum
+	Terms                   // how many there are
+)
+
+// Values are by term.
+type Values [Terms]float64
+
+// excess is how much more what a plan has above a cap counts than what its terms weigh. So the best
+// plan is above a cap by a hundredth of all weights at most, and of the longest wait by nothing: a
+// plan with more is a step on the way to others.
+const excess = 100
+
+// add counts a job that is planned to start after so many seconds. The conversions keep
+// processors from rounding once where others round twice.
+func (v *Values) add(j *Job, after int64, pace float64) {
+	wait, length := float64(float64(after)*pace)+float64(j.Waited), float64(j.Length)
+	counts := float64(wait * j.Weight)
+	wide := float64(counts * j.Width)
+	v[Wait] += counts
+	v[Slowdown] += counts / max(length, 60)
+	v[Squares] += float64(wait * counts)
+	area := float64(wide * length)
+	v[Area] += area
+	v[AreaSquares] += float64(area * wait)
+	v[Width] += wide
+	v[End] = max(v[End], float64(after)+length)
+	v[Longest] = max(v[Longest], wait)
+}
+
+// remainder is what jobs add to a plan if they start at once, and more for each second that they start
+// later.
+type remainder struct{ now, rate Values }
+
+// add counts a job, or takes it out again with sign -1.
+func (r *remainder) add(j *Job, sign float64) {
+	waited, counts := float64(j.Waited), float64(sign*j.Weight)
+	rate := Values{Wait: counts, Slowdown: counts / max(float64(j.Length), 60), Squares: float64(2 * waited * counts),
+		Area: float64(counts * j.Width * float64(j.Length)), Width: float64(counts * j.Width)}
+	rate[AreaSquares] = float64(2 * waited * rate[Area])
+	for k := range rate {
+		r.rate[k] += rate[k]
+		r.now[k] += float64(rate[k] * waited)
+	}
+	r.now[Squares] -= float64(waited * waited * counts)
+	r.now[AreaSquares] -= float64(waited * waited * rate[Area])
+}
+
+// after is v with the jobs, all of which wait x seconds more or longer: at least that.
+func (r *remainder) after(v *Values, x float64) (least Values) {
+	for k := range least {
+		least[k] = v[k] + r.now[k] + float64(r.rate[k]*x)
+	}
+	least[Squares] += float64(r.rate[Wait] * x * x)
+	least[AreaSquares] += float64(r.rate[Area] * x * x)
+	return least
+}
+
+// cost is what a plan costs: its terms in proportion to those of the plan first, by weight, and
+// what they exceed caps by, which are in proportion too; 0: no cap. capped: the longest wait does
+// not exceed its.
+func (v *Values) cost(first, weights, caps *Values) (cost float64, capped bool) {
+	capped = true
+	for k, x := range v {
+		x /= max(first[k], 1)
+		cost += float64(weights[k] * x)
+		if caps[k] > 0 && x > caps[k] {
+			cost += float64(excess * (x - caps[k]))
+			capped = capped && Term(k) != Longest
+		}
+	}
+	return cost, capped
 }

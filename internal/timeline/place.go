@@ -53,34 +53,17 @@ type placer struct {
 	work        int64
 }
 
-// often is after how many steps it is seen whether enough nodes are left.
-const often = 2
-
-// fits reports whether there is room for the job from step i up to step e. If not, there is none
-// either from any step up to the one that it returns, for as long: it goes back from the last.
-func (x *placer) fits(t *table, i, e int, j *Job) (last int, ok bool) {
+// fits reports whether there is room for the job from step i up to step e.
+func (x *placer) fits(t *table, i, e int, j *Job) bool {
 	x.fit = resize(x.fit, t.words)
-	if j.Mask != nil {
-		copy(x.fit, j.Mask)
-	} else {
+	if copy(x.fit, j.Mask); j.Mask == nil {
 		for w := range x.fit {
 			x.fit[w] = high
 		}
 	}
 	if j.All > 0 {
-		x.low = append(x.low[:0], t.row(e-1, 0)...)
+		x.low = append(x.low[:0], t.row(i, 0)...)
 	}
-	for at := e - 1; at >= i; at-- {
-		x.narrow(t, at, j)
-		if ((e-1-at)%often == 0 || at == i) && !x.enough(j) {
-			return at, false
-		}
-	}
-	return 0, true
-}
-
-// narrow leaves the nodes that suffice at step i as well.
-func (x *placer) narrow(t *table, i int, j *Job) {
 	for k := range t.kinds {
 		if j.Per[k] == 0 {
 			continue
@@ -92,14 +75,36 @@ func (x *placer) narrow(t *table, i int, j *Job) {
 		}
 		x.work += int64(len(row))
 	}
-	if j.All > 0 {
-		row := t.row(i, 0)
-		low := x.low[:len(row)]
-		for w, has := range row {
-			low[w] = least(low[w], has)
-		}
-		x.work += int64(len(row))
+	if !x.enough(j) {
+		return false
 	}
+	for w, m := range x.fit {
+		if m != 0 {
+			x.follow(t, t.slots[i+1:e], j, w)
+		}
+	}
+	return x.enough(j)
+}
+
+// follow leaves of word w the nodes that suffice at further steps as well: mostly few do at the first.
+func (x *placer) follow(t *table, slots []int32, j *Job, w int) {
+	m, step := x.fit[w], t.kinds*t.words
+	for k := range t.kinds {
+		if j.Per[k] == 0 {
+			continue
+		}
+		need := spread(j.Per[k])
+		for _, slot := range slots {
+			if m &= (t.lanes[int(slot)*step+k*t.words+w] | high) - need; m == 0 {
+				break
+			}
+		}
+		x.work += int64(len(slots))
+	}
+	for i := 0; j.All > 0 && m != 0 && i < len(slots); i++ {
+		x.low[w] = least(x.low[w], t.lanes[int(slots[i])*step+w])
+	}
+	x.fit[w] = m
 }
 
 // enough reports whether the nodes that are left do.

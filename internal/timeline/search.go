@@ -3,8 +3,10 @@
 package timeline
 
 import (
+	"cmp"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/aucsched/aucsched/internal/cycle"
 )
@@ -18,6 +20,8 @@ type Options struct {
 	// Moves is how many changes of the best order are tried after those that the search begins
 	// with; negative: the jobs are served as they came.
 	Moves int
+	// Pace is how much of what is planned waits take that are still to come, at most 1; 0: all.
+	Pace float64
 	// Work bounds the search, in words looked at; 0: no bound. The plan of the first order is made
 	// whatever that costs, if there is time.
 	Work int64
@@ -39,6 +43,9 @@ type Search struct {
 	first      Values // of the plan as they came
 	near       int64  // the first of the seconds that the last step of base stands for
 	fixed      int
+	all        remainder // of all jobs
+	from       int       // the first step of plan at which any job may start
+	least      int       // what each job takes of the first kind
 	random     *rand.Rand
 	source     rand.PCG
 	best       []int32
@@ -47,6 +54,7 @@ type Search struct {
 	bestCost   float64
 	at, try    []int32 // the order whose neighbours are tried, and one of these
 	keyed      []keyed
+	orders     []int32 // as they came, and those that were sorted, one after the other
 	stop       func() bool
 }
 
@@ -79,9 +87,13 @@ func (s *Search) Free(node, kind int, amount uint16) {
 // same jobs, options and seed give the same order, unless it is stopped.
 func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []int32 {
 	s.options, s.stop, s.fixed, s.Evaluated = o, stop, min(fixed, len(s.Jobs)), 0
-	s.placer.work = 0
+	s.placer.work, s.options.Pace = 0, cmp.Or(o.Pace, 1)
+	s.all, s.least = remainder{}, math.MaxInt
 	for i := range s.Jobs {
-		s.Jobs[i].count(s.base.kinds)
+		j := &s.Jobs[i]
+		j.count(s.base.kinds)
+		s.all.add(j, 1)
+		s.least = min(s.least, j.sums[0])
 	}
 	s.firstCome()
 	s.best, s.starts = append(s.best[:0], s.try...), s.starts[:0]
@@ -93,19 +105,32 @@ func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []in
 		return s.best // there was no time for the first plan
 	}
 	s.starts = append(s.starts, s.tried...)
-	if len(s.Jobs) < s.fixed+2 {
-		return s.best
+	if len(s.Jobs) < s.fixed+2 || slices.Max(s.tried) == s.base.at[0] {
+		return s.best // nobody waits
 	}
 	s.bestCost, _ = s.cost(&s.first)
+	s.orders = append(s.orders[:0], s.try...)
 	for _, key := range keys {
 		if s.over() {
 			return s.best
 		}
-		s.sorted(key, s.first[End])
-		s.consider(s.bestCost)
+		if s.sorted(key, s.first[End]); !s.known(s.try) {
+			s.consider(s.bestCost)
+		}
 	}
 	s.anneal(seed)
 	return s.best
+}
+
+// known reports whether an order is one of s.orders, and adds it: where jobs are alike keys are too.
+func (s *Search) known(order []int32) bool {
+	for was := range slices.Chunk(s.orders, len(order)) {
+		if slices.Equal(was, order) {
+			return true
+		}
+	}
+	s.orders = append(s.orders, order...)
+	return false
 }
 
 // over reports whether the search has to end.

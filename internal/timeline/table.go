@@ -2,6 +2,10 @@
 
 package timeline
 
+import (
+	"slices"
+)
+
 // MaxKinds is how many kinds of resources there are at most. The first is what jobs may ask for in
 // all, as cores.
 const MaxKinds = 6
@@ -14,14 +18,15 @@ const snap = 16
 type table struct {
 	words, kinds int
 	at           []int64  // seconds, ascending
-	lanes        []uint64 // by step, kind, and word
-	sums         []int    // by step and kind: what all nodes have
+	slots        []int32  // by step: where the following have it
+	lanes        []uint64 // by slot, kind, and word
+	sums         []int    // by slot and kind: what all nodes have
 }
 
 // reset leaves one step, at which nothing is free.
 func (t *table) reset(now int64, nodes, kinds int) {
 	t.words, t.kinds = (nodes+perWord-1)/perWord, kinds
-	t.at = append(t.at[:0], now)
+	t.at, t.slots = append(t.at[:0], now), append(t.slots[:0], 0)
 	t.lanes, t.sums = resize(t.lanes, kinds*t.words), resize(t.sums, kinds)
 	clear(t.lanes)
 	clear(t.sums)
@@ -29,17 +34,21 @@ func (t *table) reset(now int64, nodes, kinds int) {
 
 func (t *table) copyFrom(o *table) {
 	t.words, t.kinds = o.words, o.kinds
-	t.at, t.lanes, t.sums = append(t.at[:0], o.at...), append(t.lanes[:0], o.lanes...), append(t.sums[:0], o.sums...)
+	t.at, t.slots = append(t.at[:0], o.at...), append(t.slots[:0], o.slots...)
+	t.lanes, t.sums = append(t.lanes[:0], o.lanes...), append(t.sums[:0], o.sums...)
 }
 
 // row is what the nodes have of a kind at step i.
 func (t *table) row(i, kind int) []uint64 {
-	from := (i*t.kinds + kind) * t.words
+	from := (int(t.slots[i])*t.kinds + kind) * t.words
 	return t.lanes[from : from+t.words : from+t.words]
 }
 
 // sumsAt is what all nodes have at step i, by kind.
-func (t *table) sumsAt(i int) []int { return t.sums[i*t.kinds : (i+1)*t.kinds] }
+func (t *table) sumsAt(i int) []int {
+	from := int(t.slots[i]) * t.kinds
+	return t.sums[from : from+t.kinds]
+}
 
 // set says what a node has of a kind at step i.
 func (t *table) set(i, node, kind int, amount uint16) {
@@ -59,34 +68,26 @@ func (t *table) step(i int, end int64) int {
 	if i < len(t.at) && t.at[i] <= latest {
 		return i
 	}
-	t.at = append(t.at, 0)
-	copy(t.at[i+1:], t.at[i:])
-	t.at[i] = end
-	t.lanes = doubled(t.lanes, i-1, t.kinds*t.words)
-	t.sums = doubled(t.sums, i-1, t.kinds)
+	from, size := int(t.slots[i-1]), t.kinds*t.words
+	t.at, t.slots = slices.Insert(t.at, i, end), slices.Insert(t.slots, i, int32(len(t.slots)))
+	t.lanes = append(t.lanes, t.lanes[from*size:(from+1)*size]...)
+	t.sums = append(t.sums, t.sums[from*t.kinds:(from+1)*t.kinds]...)
 	return i
-}
-
-// doubled has the i-th part of s, parts being so long, twice.
-func doubled[T any](s []T, i, size int) []T {
-	n := len(s)
-	s = resize(s, n+size)
-	copy(s[(i+1)*size:], s[i*size:n])
-	return s
 }
 
 // take has nodes give amounts, lanes of words, of each kind from step i up to step e.
 func (t *table) take(i, e int, amounts *[MaxKinds][]uint64, sums *[MaxKinds]int, first, last int) {
-	for ; i < e; i++ {
-		all := t.sumsAt(i)
-		for k := range all {
-			if sums[k] == 0 {
-				continue
-			}
-			all[k] -= sums[k]
-			row, amount := t.row(i, k)[first:last+1], amounts[k][first:last+1]
-			for w := range row {
-				left := (row[w] | high) - amount[w]
+	for k := range t.kinds {
+		if sums[k] == 0 {
+			continue
+		}
+		amount := amounts[k][first : last+1]
+		for _, slot := range t.slots[i:e] {
+			at := int(slot)*t.kinds + k
+			t.sums[at] -= sums[k]
+			row := t.lanes[at*t.words+first:][:len(amount)]
+			for w, x := range amount {
+				left := (row[w] | high) - x
 				row[w] = left &^ high & full(left&high) // at least 0
 			}
 		}
@@ -99,4 +100,41 @@ func resize[T any](s []T, n int) []T {
 		s = append(s[:cap(s)], make([]T, n-cap(s))...)
 	}
 	return s[:n]
+}
+
+// A lane is 16 bits of a word, of which the highest is 0. A word has those of four nodes.
+const (
+	laneBits = 16
+	perWord  = 64 / laneBits
+	// Top is the greatest amount of a lane.
+	Top  = 1<<(laneBits-1) - 1
+	high = 0x8000800080008000 // the highest bits of the lanes
+	ones = 0x0001000100010001 // the lowest
+	even = 0x0000FFFF0000FFFF // every other lane
+)
+
+// spread has x in all lanes.
+func spread(x uint16) uint64 { return uint64(x) * ones }
+
+// lane is the lane of a node.
+func lane(words []uint64, node int) uint16 {
+	return uint16(words[node/perWord] >> (node % perWord * laneBits))
+}
+
+// atLeast has the highest bit of each lane in which x is y or more.
+func atLeast(x, y uint64) uint64 { return ((x | high) - y) & high }
+
+// full has all bits of the lanes of which m has the highest.
+func full(m uint64) uint64 { return m >> (laneBits - 1) * (1<<laneBits - 1) }
+
+// least is the lesser of x and y in each lane.
+func least(x, y uint64) uint64 {
+	m := full(atLeast(x, y))
+	return y&m | x&^m
+}
+
+// sum adds up the lanes.
+func sum(x uint64) int {
+	x = x&even + x>>laneBits&even
+	return int(x&(1<<32-1) + x>>32)
 }

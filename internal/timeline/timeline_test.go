@@ -176,8 +176,9 @@ func (d *drawn) checkPlace(t *rapid.T, before *table, i int, j *Job) {
 
 // fair is a goal as callers have it.
 var fair = Options{
-	Weights: Values{Wait: 1, Squares: 1, Area: 1, Width: 1, End: 1},
-	Caps:    Values{Area: 1, Width: 1, End: 1, Longest: 1}, Moves: 20,
+	Pace:    1,
+	Weights: Values{Wait: 1, Squares: 1, AreaSquares: 1, Width: 1, End: 1},
+	Caps:    Values{AreaSquares: 1, Width: 1, End: 1, Longest: 1}, Moves: 20,
 }
 
 // TestOrder: an order is one of all jobs, the fixed ones first; caps are kept, and it is worth no
@@ -241,7 +242,7 @@ func TestSearchPays(t *testing.T) {
 	cost := func(moves int) float64 {
 		var s Search
 		busy(&s)
-		o := Options{Weights: fair.Weights, Moves: moves}
+		o := Options{Weights: fair.Weights, Pace: 1, Moves: moves}
 		s.Order(0, o, 1, nil)
 		if moves < 0 {
 			return 5 // each of five terms is what it is

@@ -63,7 +63,7 @@ func printStart(t io.Writer, d *window.Decision) {
 	for k := range d.Components {
 		fmt.Fprintf(t, "  components[%d] on %s\n", k, placeOf(&d.Components[k]))
 	}
-	fmt.Fprintf(t, "  by a bid of class %s, worth %.10g\n", d.BidClass, d.Explanation.Worth)
+	fmt.Fprintf(t, "  by a bid of class %s, worth %s\n", d.BidClass, worth(d.Explanation.Worth))
 	if len(d.Explanation.Stops) > 0 {
 		fmt.Fprintln(t, "  when these have been stopped")
 		printRivals(t, d.Explanation.Stops)
@@ -208,8 +208,8 @@ func inTheWay(x *window.Explanation) string {
 	for _, r := range x.BlockedBy {
 		sum += r.Worth
 	}
-	return fmt.Sprintf("it is worth %.10g; it would have room on %s without these, worth %.10g together",
-		x.Worth, onGPU(x.Place, x.SharedGPU), sum)
+	return fmt.Sprintf("it is worth %s; it would have room on %s without these, worth %s together",
+		worth(x.Worth), onGPU(x.Place, x.SharedGPU), worth(sum))
 }
 
 func printRivals(t io.Writer, rivals []window.Rival) {
@@ -241,11 +241,11 @@ func roleOf(r *window.Rival) string {
 	case "running":
 		return fmt.Sprintf("runs, ends in %d s%s", *r.At, preemptable(r))
 	case "starting":
-		return fmt.Sprintf("starts, worth %.10g", r.Worth)
+		return fmt.Sprintf("starts, worth %s", worth(r.Worth))
 	case "reserved":
-		return fmt.Sprintf("reserved from %d s on, worth %.10g", *r.At, r.Worth)
+		return fmt.Sprintf("reserved from %d s on, worth %s", *r.At, worth(r.Worth))
 	}
-	return fmt.Sprintf("waits, worth %.10g", r.Worth)
+	return fmt.Sprintf("waits, worth %s", worth(r.Worth))
 }
 
 // preemptable says of a job that runs whether it may be preempted, where any may.
@@ -256,7 +256,7 @@ func preemptable(r *window.Rival) string {
 	case !*r.Preemptable:
 		return ", and may not be preempted for it"
 	}
-	return fmt.Sprintf(", and may be preempted for it, worth %.10g", r.Worth)
+	return fmt.Sprintf(", and may be preempted for it, worth %s", worth(r.Worth))
 }
 
 func printSuggestions(t io.Writer, x *window.Explanation) {
@@ -290,4 +290,12 @@ func plural(n int64, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// worth is what a start is worth: a priority, or that times a share of the machine by time.
+func worth(x float64) string {
+	if x < 1 {
+		return fmt.Sprintf("%.3g", x)
+	}
+	return fmt.Sprintf("%.10g", x)
 }

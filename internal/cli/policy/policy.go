@@ -245,7 +245,7 @@ func (f *Flags) AddOffers(policies []core.Policy, flags *pflag.FlagSet) error {
 
 // auction are the auction's options: those of the preset, and on top the flags that were given.
 func (f *Flags) auction(flags *pflag.FlagSet) (o core.AuctionOptions, err error) {
-	_, err = settings.Read(&o, Given(flags))
+	_, err = settings.Read(&o, append(Given(flags), "policy="+f.Policy))
 	if fault := (*settings.Fault)(nil); errors.As(err, &fault) {
 		return o, cli.Did(err, fault.Value, fault.Known)
 	}
