@@ -139,10 +139,10 @@ type Claim struct {
 func NewClaim(job string, names []string, segs []nodeset.Segment, until int64) (c Claim, err error) {
 	c.For, c.Until = job, until
 	for k := 0; len(segs) > 0 && err == nil; k++ {
-		n, p := 1, Place{}
-		for n < len(segs) && segs[n].Part == segs[0].Part {
-			n++
+		n := 1
+		for ; n < len(segs) && segs[n].Part == segs[0].Part; n++ {
 		}
+		var p Place
 		if p, err = NewPlace(names, segs[:n]); k == 0 {
 			c.Place = p
 		} else {

@@ -52,15 +52,6 @@ func pack(t *testing.T, text string) []byte {
 	return b.Bytes()
 }
 
-func countOf(t []Tally, reason string) int {
-	for _, x := range t {
-		if x.Reason == reason {
-			return x.Jobs
-		}
-	}
-	return 0
-}
-
 // checkWorkload checks what every reader promises.
 func checkWorkload(t require.TestingT, w *Workload) {
 	require.NotEmpty(t, w.Jobs)
