@@ -52,7 +52,7 @@ var tsubameMethods = []struct {
 
 func newBackfill() (core.Policy, error) { return sim.NewBackfill(sim.DefaultBackfill()) }
 
-func newAuction() (core.Policy, error) { return core.NewAuction(core.Preset(""), nil) }
+func newAuction() (core.Policy, error) { return core.NewAuction(core.Preset("none"), nil) }
 
 // run simulates workloads of aucsched2 and prints a table beside the paper's.
 func (d *tsubameDemo) run(ctx context.Context, out io.Writer) error {
