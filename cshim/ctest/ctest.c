@@ -501,7 +501,7 @@ static void test_settings(void)
 /* Every field of the input arrives, and every code and field of the output. */
 static void test_fields(void)
 {
-	int64_t h = must_open("window=4 depth=0");
+	int64_t h = must_open("preset=none window=4 depth=0");
 	struct window w;
 	struct aucsched_output out;
 	static const uint8_t why[] = {AUCSCHED_WAITS_NEVER, AUCSCHED_WAITS_RESERVED, AUCSCHED_STARTS, AUCSCHED_WAITS_LOST, AUCSCHED_WAITS_FIT, AUCSCHED_NOT_LOOKED_AT};
