@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/aucsched/aucsched/bids"
@@ -57,11 +56,10 @@ func (c *checker) check(s *Snapshot) error {
 	if err := s.runningFault(); err != nil {
 		return err
 	}
-	booked := slices.DeleteFunc(slices.Clone(s.Claims), func(c Claim) bool {
-		return c.Reservation == "" || nodeset.CheckSegments(c.Segs, s.Nodes.Len()) == nil
-	})
-	if len(booked) > 0 {
-		return fmt.Errorf("reservation %s: its nodes are not those of the machine, in order", booked[0].Reservation)
+	for i := range s.Claims {
+		if c := &s.Claims[i]; c.Reservation != "" && nodeset.CheckSegments(c.Segs, s.Nodes.Len()) != nil {
+			return fmt.Errorf("reservation %s: its nodes are not those of the machine, in order", c.Reservation)
+		}
 	}
 	last, ascending := int64(MaxPriority), true
 	for i, job := range s.Pending {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -54,4 +55,40 @@ func TestPaceIsTheSnapshots(t *testing.T) {
 	var p Plan
 	require.NoError(t, a.Decide(t.Context(), s, Limits{}, &p))
 	require.Equal(t, s.Pace, p.Pace)
+}
+
+// The machine of examples/wide.swf: its wide job lets the others go first, as long as nobody waits for
+// longer than in queue order. Where jobs run to a tenth of their limits the wide job, which waits already,
+// would: what the others would wait in queue order is not as long as it seems.
+func TestPaceBoundsWaits(t *testing.T) {
+	const hour = 3600
+	nodes, err := nodeset.NewUniform(4, nodeset.Capacity{Cores: 1})
+	require.NoError(t, err)
+	held := []nodeset.Segment{{Last: 2, Cores: 1}}
+	require.NoError(t, nodes.Allocate(held))
+	s := &Snapshot{Now: 100 * hour, Nodes: nodes, Running: []Running{{ID: "1", End: 106 * hour, Segs: held}}}
+	for i, ask := range [][2]int64{{4, 4}, {1, 8}, {2, 1}, {2, 1}} {
+		since := s.Now
+		if i == 0 {
+			since -= hour
+		}
+		s.Pending = append(s.Pending, &Job{ID: fmt.Sprint(i + 2), Priority: 1, Since: since, TimeLimit: ask[1] * hour,
+			Request: bids.Request{Cores: int(ask[0]), MinNodes: int(ask[0]), MaxNodes: int(ask[0])}})
+	}
+	starts := func(pace Pace) (ids []string) {
+		s.Pace = pace
+		a, err := NewAuction(Preset("default"), nil)
+		require.NoError(t, err)
+		var p Plan
+		require.NoError(t, a.Decide(t.Context(), s, Limits{}, &p))
+		require.NoError(t, Verify(s, &p))
+		for _, d := range p.Decisions {
+			if d.Start {
+				ids = append(ids, s.Pending[d.Job].ID)
+			}
+		}
+		return ids
+	}
+	require.Equal(t, []string{"3"}, starts(Pace{}))
+	require.Empty(t, starts(Pace{Ran: 1e6, Limits: 1e7}))
 }
