@@ -275,7 +275,7 @@ func TestHiGHSAsWorker(t *testing.T) {
 	alone := cycleWithin(t, open(t, "preset=none reservations=0 work=1"), in, 20*due)
 	for mode, work := range map[string]int{"auto": 1, "highs": 0} {
 		e := withWorker(t, mode, "real", nil)
-		require.NoError(t, e.Configure(fmt.Sprintf("reservations=0 work=%d solver=%s worker=%s", work, mode, e.Settings().Worker)))
+		require.NoError(t, e.Configure(fmt.Sprintf("preset=none reservations=0 work=%d solver=%s worker=%s", work, mode, e.Settings().Worker)))
 		var out Output
 		in.Deadline = 5 * time.Second
 		require.NoError(t, e.Cycle(in, &out))

@@ -126,6 +126,12 @@ var auction = mode{"auction", func(t *testing.T, c Config) Config {
 	return stock.setup(t, c.WithAuction(pluginDir(t), quickAuction))
 }}
 
+// plain is the auction of one moment, which plans nothing.
+var plain = mode{"plain auction", func(t *testing.T, c Config) Config {
+	c.SchedulerParameters = join(",", "auc_preset=none", c.SchedulerParameters)
+	return auction.setup(t, c)
+}}
+
 // standalone has aucsched's scheduler under its own name instead of backfill's.
 var standalone = mode{"sched aucsched", func(t *testing.T, c Config) Config {
 	c.SchedulerType = "sched/aucsched"

@@ -237,11 +237,11 @@ func testNarrowRange(t *testing.T, c *Cluster) {
 func testRequeuedRange(t *testing.T, c *Cluster) {
 	defer cancelAll(t, c)
 	ctx := t.Context()
-	id := submit(t, c, "sleep 60", "-n2", "-N2", "--gres=gpu:1-3", "--time=2", "--requeue")
+	id := submit(t, c, "sleep 60", "-n2", "-N2", "--gres=gpu:1-4", "--time=2", "--requeue")
 	w := watch(t, c)
-	w.Expect(id, Ask{CPUs: 2, MinNodes: 2, MaxNodes: 2}.GPURange(1, 3))
+	w.Expect(id, Ask{CPUs: 2, MinNodes: 2, MaxNodes: 2}.GPURange(1, 4))
 	before := running(t, c, patience, id)[0]
-	require.Len(t, before.Nodes[0].GPUs, 3, "of an idle machine a job gets the most")
+	require.Len(t, before.Nodes[0].GPUs, 4, "of an idle machine a job gets the most")
 	_, err := c.Scontrol(ctx, "requeuehold", fmt.Sprint(id))
 	require.NoError(t, err)
 	_, err = c.WaitFor(ctx, id, patience, "PENDING")
@@ -251,8 +251,8 @@ func testRequeuedRange(t *testing.T, c *Cluster) {
 		j, err = c.ShowJob(ctx, id)
 		low := j.Fields["TresPerNode"]
 		return low == "gres:gpu:1" || low == "gres/gpu:1", err // the latter from 23.11 on
-	}), "it had 3: TresPerNode=%s", j.Fields["TresPerNode"])
-	require.Contains(t, j.Fields["AdminComment"], "1-3", "scontrol shows the range")
+	}), "it had 4: TresPerNode=%s", j.Fields["TresPerNode"])
+	require.Contains(t, j.Fields["AdminComment"], "1-4", "scontrol shows the range")
 
 	filler := submit(t, c, "sleep 60", "-n16", "-N16", "--gres=gpu:3")
 	running(t, c, patience, filler)

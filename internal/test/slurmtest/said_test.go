@@ -36,7 +36,7 @@ func TestFaultsOfSettingsAreSaid(t *testing.T) {
 		require.FileExists(t, dir+"/status")
 	})
 	t.Run("worker", func(t *testing.T) {
-		require.NoError(t, c.SetParameters(t.Context(), before+",auc_solver=highs,auc_deadline_ms=1000,auc_worker=/nonexistent/worker"))
+		require.NoError(t, c.SetParameters(t.Context(), before+",auc_preset=none,auc_solver=highs,auc_deadline_ms=1000,auc_worker=/nonexistent/worker"))
 		defer cancelAll(t, c)
 		filler := submit(t, c, "sleep 60", "-N3", "--ntasks-per-node=8", "--time=2")
 		running(t, c, patience, filler)

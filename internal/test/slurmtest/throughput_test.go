@@ -11,16 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Two jobs wait that do not fit beside each other. By default the place is kept for the first, with
-// auc_throughput for the larger one; each starts as soon as what runs has ended.
+// Two jobs wait that do not fit beside each other. Without a preset the place is kept for the first,
+// with the preset packed for the larger one; each starts as soon as what runs has ended.
 func TestThroughputServesTheLargerFirst(t *testing.T) {
 	beside(t)
 	for _, c := range []struct {
 		name, parameters string
 		larger           bool
 	}{
-		{"default", "auc_delay_ms=200", false},
-		{"throughput", "auc_delay_ms=200,auc_preset=packed", true},
+		{"none", "auc_delay_ms=200,auc_preset=none", false},
+		{"packed", "auc_delay_ms=200,auc_preset=packed", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := cluster(t, auction, Config{Groups: []Group{{Nodes: 8, Cores: 4}}, SchedulerParameters: c.parameters})
@@ -50,11 +50,11 @@ func TestThroughputServesTheLargerFirst(t *testing.T) {
 }
 
 // Two jobs wait that do not fit beside each other, the first of which may run for an hour. In queue
-// order the second would wait for that long; with auc_preset it goes first.
+// order the second would wait for that long; with a preset that plans, as by default, it goes first.
 func TestPresetPlansAhead(t *testing.T) {
 	beside(t)
 	for parameters, planned := range map[string]bool{
-		"auc_delay_ms=200": false, "auc_delay_ms=200,auc_preset=default": true,
+		"auc_delay_ms=200,auc_preset=none": false, "auc_delay_ms=200": true,
 		"auc_delay_ms=200,auc_preset=throughput": true,
 	} {
 		t.Run(parameters, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 // jobs that are worth most together, not to the first of them.
 func TestLimitsAreTraded(t *testing.T) {
 	beside(t)
-	c := quotaCluster(t, auction, Accounting{Accounts: []Account{
+	c := quotaCluster(t, plain, Accounting{Accounts: []Account{
 		{Name: "few", Limits: "GrpTRES=cpu=64", Users: []User{{Name: Alice}}},
 		{Name: "all", Users: []User{{Name: Bob}}},
 	}})
