@@ -85,12 +85,12 @@ func part(t *testing.T, def string) *jsonschema.Schema {
 
 func TestSimulatePrintsTheContract(t *testing.T) {
 	race.Slow(t)
-	args := []string{"simulate", "--cluster", "1408x12x3", "--workload", "gen:tsubame-1.NC", "--work", "100000", "--json"}
+	args := []string{"simulate", "--cluster", "32x8x2", "--workload", "gen:esp", "--work", "100000", "--json"}
 	code, out, errs := aucsched(t, "", args...)
 	require.Zero(t, code, errs)
 	var r sim.Result
 	require.NoError(t, json.Unmarshal([]byte(out), &r))
-	require.Equal(t, []any{"auction2", 350}, []any{r.Policy, r.Jobs})
+	require.Equal(t, []any{"auction2", 458}, []any{r.Policy, r.Jobs})
 	require.InDelta(t, r.TheoreticalRuntime/float64(r.Runtime), r.CPUUtilization, 1e-9)
 	_, again, _ := aucsched(t, "", args...)
 	timing := func(s string) string { return s[:strings.Index(s, `"cycle_ms`)] }
