@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/market"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
@@ -82,7 +83,7 @@ func checkBook(w *Window, o market.Options, book *market.Book) error {
 		}
 		for i := int(book.JobStart[j]); i < int(book.JobStart[j+1]); i++ {
 			segs := book.Allocation(i)
-			if err := core.CheckAllocation(&job.Request, segs, t.Len()); err != nil {
+			if err := place.CheckSegments(&job.Request, segs, t.Len()); err != nil {
 				return fmt.Errorf("job %s, bid %d: %w", job.ID, i, err)
 			}
 			if err := t.Allocate(segs); err != nil {

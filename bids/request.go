@@ -63,7 +63,7 @@ type Request struct {
 	// then names its number of nodes, a multiple of it. They demand nothing of a machine without a
 	// topology.
 	Switches, Within, Segment int
-	// Components are further parts of a heterogeneous job, as Slurm's, at most MaxComponents: a
+	// Components are further parts of a heterogeneous job, as Slurm's, at most 15: a
 	// leader and its workers. The request without them is one part, each of them another, complete
 	// by itself: its own cores, nodes, Eligible (nil: all nodes), Uses, Charges. All start
 	// together, or none does. They have no Components themselves.
@@ -73,21 +73,6 @@ type Request struct {
 	// AllWithin is the level of a switch that the nodes of all parts are below, 1 being that of the
 	// leaves; 0: they may be anywhere. Only a request with Components has it.
 	AllWithin int
-}
-
-// MaxComponents is how many Components a request may have.
-const MaxComponents = 15
-
-// Parts is of how many parts an allocation consists: 1 without Components.
-func (r *Request) Parts() int { return 1 + len(r.Components) }
-
-// Part is one of the parts: 0 is the request itself, of which Components do not count then, and k
-// is Components[k-1].
-func (r *Request) Part(k int) *Request {
-	if k == 0 {
-		return r
-	}
-	return &r.Components[k-1]
 }
 
 // MaxRate is the greatest amount of a charge, and of what is left of a quota.

@@ -104,7 +104,7 @@ func TestCycleWithSharesAllocatesNothing(t *testing.T) {
 			if i == 0 && n%2 == 0 {
 				r.Segs[0].GPUs, r.Uses = 2, nil
 			}
-			if place.ChooseBins(nodes, r.Segs, r.Uses, nil) && nodes.AllocateWith(r.Segs, r.Uses) == nil {
+			if place.ChooseBins(nodes, r.Segs, r.Uses, nil) && nodes.Allocate(r.Segs, r.Uses...) == nil {
 				s.Running = append(s.Running, r)
 			}
 		}

@@ -150,7 +150,7 @@ func (w *anyWindow) drawRunning(i int) {
 			break
 		}
 	}
-	if w.s.Nodes.AllocateWith(segs, uses) != nil {
+	if w.s.Nodes.Allocate(segs, uses...) != nil {
 		return
 	}
 	r := Running{ID: fmt.Sprint("R", i), End: w.s.Now + oneOf(w.Rand, -5, 0, 1, w.Int64N(300), NoTimeLimit), Segs: segs, Uses: uses}

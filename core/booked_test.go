@@ -35,7 +35,7 @@ func TestReservations(t *testing.T) {
 		require.Equal(t, want.why, x.Why.String(), want.id)
 		if want.by != "" {
 			require.Equal(t, want.by, x.Rivals[0].ID)
-			require.Equal(t, []any{core.Keeps, -1, int64(1800)}, []any{x.Rivals[0].Role, x.Rivals[0].Job, x.Rivals[0].At})
+			require.Equal(t, []any{"reserved", -1, int64(1800)}, []any{x.Rivals[0].Role, x.Rivals[0].Job, x.Rivals[0].At})
 		}
 	}
 	cycle := decide(t, c)

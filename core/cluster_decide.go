@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -277,12 +278,12 @@ func (c *Cluster) start(w *scratch, job *clusterJob, d *Decision, cycle *Cycle) 
 	}
 	job.run, job.held, job.begin, job.met, job.counts = true, held[0], c.second(), d.Alternative, counts
 	job.end, job.exempt = job.begin+job.job.TimeLimit, job.exemptFrom(job.begin)
-	_, job.uses = d.Part(0)
+	_, job.uses = d.part(0)
 	c.quotas.count(counts, 1)
 	job.job = nil
 	c.running = append(c.running, job)
 	for k := 1; k < len(held); k++ {
-		_, uses := d.Part(k)
+		_, uses := d.part(k)
 		c.runBeside(job, job.component(k, held[k], uses))
 	}
 	cycle.Starts = append(cycle.Starts, c.startOf(job))
@@ -300,8 +301,8 @@ func (c *Cluster) stillHolds(w *scratch, job *clusterJob, d *Decision) (held [][
 		return nil, jobFault(job.id, "id", job.id, "it asks for something else now", nil)
 	}
 	var all []nodeset.Segment
-	for k := range d.Parts() {
-		part, _ := d.Part(k)
+	for k := range d.parts() {
+		part, _ := d.part(k)
 		part = slices.Clone(part)
 		if w.numbering != m.numbering {
 			if part, err = m.renumbered(w.names, part); err != nil {
@@ -315,7 +316,7 @@ func (c *Cluster) stillHolds(w *scratch, job *clusterJob, d *Decision) (held [][
 	}
 	way, _ := job.job.Way(d.Alternative)
 	// Nodes may lie elsewhere than they did.
-	if err := CheckAllocation(&way, all, len(m.names)); err != nil {
+	if err := place.CheckSegments(&way, all, len(m.names)); err != nil {
 		return nil, jobFault(job.id, "nodes", shares(m.names, all), "they no longer suit it", nil)
 	}
 	tree, err := m.topology()
@@ -331,19 +332,19 @@ func (c *Cluster) stillHolds(w *scratch, job *clusterJob, d *Decision) (held [][
 // takeParts takes what a job starts on, part by part. If a node lacks any of it, nothing is taken.
 func (m *machine) takeParts(held [][]nodeset.Segment, d *Decision) error {
 	for k, part := range held {
-		_, uses := d.Part(k)
+		_, uses := d.part(k)
 		err := m.notUp(part)
 		if err == nil {
 			err = m.lack(part, uses)
 		}
 		if err != nil {
 			for i, part := range held[:k] {
-				_, uses := d.Part(i)
-				must(m.table.ReleaseWith(part, uses))
+				_, uses := d.part(i)
+				must(m.table.Release(part, uses...))
 			}
 			return err
 		}
-		must(m.table.AllocateWith(part, uses))
+		must(m.table.Allocate(part, uses...))
 	}
 	return nil
 }
@@ -421,7 +422,7 @@ func (x *Explanation) name(s *Snapshot, nodes []string) {
 		for i := range rivals {
 			r := &rivals[i]
 			switch r.Nodes = shares(nodes, r.Segs); {
-			case r.Role == Holds:
+			case r.Role == roleRuns:
 				r.ID = s.Running[r.Job].ID
 			case r.Job >= 0:
 				r.ID = s.Pending[r.Job].ID

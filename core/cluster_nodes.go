@@ -408,7 +408,7 @@ func (m *machine) refresh(running []*clusterJob) error {
 		}
 	}
 	for _, job := range running {
-		if err := t.AllocateWith(job.held, job.uses); err != nil {
+		if err := t.Allocate(job.held, job.uses...); err != nil {
 			return err
 		}
 	}
@@ -424,7 +424,7 @@ func (m *machine) refresh(running []*clusterJob) error {
 // release gives back what an ended job held.
 func (m *machine) release(job *clusterJob) {
 	if !m.stale {
-		must(m.table.ReleaseWith(job.held, job.uses))
+		must(m.table.Release(job.held, job.uses...))
 	}
 }
 
@@ -607,6 +607,6 @@ func (m *machine) take(segs []nodeset.Segment, uses nodeset.Uses) {
 		}
 	}
 	set(true)
-	must(m.table.AllocateWith(segs, uses))
+	must(m.table.Allocate(segs, uses...))
 	set(false)
 }

@@ -128,7 +128,7 @@ func (q *clusterQuotas) adopted(id string, counts map[string]int64) (nodeset.Use
 // job alone.
 func amountsOfParts(way *bids.Request, held [][]nodeset.Segment) (sums nodeset.Uses) {
 	for k, part := range held {
-		for _, c := range way.Part(k).Charges {
+		for _, c := range place.PartOf(way, k).Charges {
 			sums = place.AddAmount(sums, c.Row, place.Count(&c, place.SizeOf(part)))
 		}
 	}

@@ -85,7 +85,7 @@
 //
 // The caller's duties, in this order:
 //
-//  1. Keep a nodeset.Table up to date: AllocateWith when a job starts, ReleaseWith when it ends.
+//  1. Keep a nodeset.Table up to date: Allocate when a job starts, Release when it ends.
 //  2. When something has changed, or some time after a plan whose Stats.TimedOut is not 0, fill a
 //     Snapshot and call Decide.
 //  3. Start the jobs whose Decision says so, and Allocate their segments. A Plan is used again by

@@ -99,27 +99,28 @@ type Explanation struct {
 	Late bool
 }
 
-// Role is what a rival does.
-type Role uint8
-
-// The roles.
+// The roles of rivals, in the order of blame.
 const (
-	Holds Role = iota + 1 // it runs
-	Wins                  // it starts now
-	Keeps                 // a place is reserved for it
-	Waits                 // it waits for what the job took
+	roleRuns   = "running"
+	roleStarts = "starting"
+	roleKept   = "reserved"
+	roleWaits  = "waiting"
 )
+
+var roles = [...]string{roleRuns, roleStarts, roleKept, roleWaits}
 
 // Rival is another job that is in the way of one, or the other way round.
 type Rival struct {
-	Role Role
-	// Job is the job's index in Snapshot.Pending, or in Snapshot.Running if it Holds; -1 of a
+	// Role is running, starting (it starts now), reserved (a place is kept for it) or waiting (for
+	// what the job took).
+	Role string
+	// Job is the job's index in Snapshot.Pending, or in Snapshot.Running if it runs; -1 of a
 	// reservation.
 	Job int
 	// ID is the job's, and Nodes has Segs by name, from a Cluster; the name of a reservation.
 	ID    string
 	Nodes []Share
-	// Segs is what it has on nodes of Explanation.Place; of a job that Waits, what it
+	// Segs is what it has on nodes of Explanation.Place; of a job that waits, what it
 	// would take of the other's nodes is on these. Uses is what goes with it of further resources.
 	Segs []nodeset.Segment
 	Uses nodeset.Uses
@@ -128,8 +129,8 @@ type Rival struct {
 	// that somebody does now.
 	Worth                  float64
 	Preemptable, Preempted bool
-	// At is the second by which it ends (Holds, Wins) or from which its place is
-	// reserved (Keeps).
+	// At is the second by which it ends (running, starting) or from which its place is
+	// reserved (reserved).
 	At int64
 }
 
@@ -259,7 +260,7 @@ func (e *Explainer) findReservations() {
 	if e.auction != nil {
 		for _, r := range e.auction.reservations.claims.reserved {
 			if r.Job = e.auction.window.index[r.Job]; e.decisionOf(r.Job).Start {
-				e.kept = append(e.kept, Rival{Role: Keeps, Job: r.Job, Worth: e.worthOf(r.Job), At: r.Start})
+				e.kept = append(e.kept, Rival{Role: roleKept, Job: r.Job, Worth: e.worthOf(r.Job), At: r.Start})
 				continue
 			}
 			if r.Segs = slices.Clone(r.Segs); r.parts != nil { // the auction will use them again
@@ -271,7 +272,7 @@ func (e *Explainer) findReservations() {
 	}
 	for _, d := range e.plan.Decisions {
 		if d.Kept && !d.Start && !placed[d.Job] {
-			e.kept = append(e.kept, Rival{Role: Keeps, Job: d.Job, Worth: e.worthOf(d.Job), At: d.Expected})
+			e.kept = append(e.kept, Rival{Role: roleKept, Job: d.Job, Worth: e.worthOf(d.Job), At: d.Expected})
 		}
 	}
 }

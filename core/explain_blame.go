@@ -88,7 +88,7 @@ func (e *inquiry) lackedOf(v *view) []Lack {
 // whyOf is what keeps a job from starting that has room but for rivals, reservations first; 0 without any.
 func whyOf(rivals []Rival) (why Why) {
 	for _, r := range rivals {
-		if r.Role == Wins {
+		if r.Role == roleStarts {
 			return Lost
 		}
 		if why = Reserved; r.Job < 0 { // which nobody can win
@@ -111,7 +111,7 @@ func (e *inquiry) blameRunning() {
 	for i, r := range e.s.Running {
 		if end := max(r.End, e.s.Now+1); end <= at.Start {
 			gone[i] = true
-			suspects = append(suspects, Rival{Role: Holds, Job: i, Segs: r.Segs, Uses: r.Uses, At: end})
+			suspects = append(suspects, Rival{Role: roleRuns, Job: i, Segs: r.Segs, Uses: r.Uses, At: end})
 		}
 	}
 	slices.SortStableFunc(suspects, func(a, b Rival) int { return cmp.Compare(b.At, a.At) })
@@ -130,7 +130,7 @@ func (s *Snapshot) without(gone func(running int) bool) *Snapshot {
 			after.Running = append(after.Running, *r)
 			continue
 		}
-		must(after.Nodes.ReleaseWith(r.Segs, r.Uses)) // it has worked before
+		must(after.Nodes.Release(r.Segs, r.Uses...)) // it has worked before
 		for _, c := range r.Charges {
 			after.Quotas[c.Row].Left += place.Count(&c, place.SizeOf(r.Segs))
 		}
@@ -161,17 +161,17 @@ func (e *inquiry) blameWindow() {
 	var suspects []Rival
 	for _, i := range e.started {
 		d, end := e.decisionOf(i), e.s.Now+e.s.Pending[i].TimeLimit
-		suspects = append(suspects, Rival{Role: Wins, Job: i, Segs: d.Segs, Uses: d.Uses, Worth: e.worthOf(i), At: end})
+		suspects = append(suspects, Rival{Role: roleStarts, Job: i, Segs: d.Segs, Uses: d.Uses, Worth: e.worthOf(i), At: end})
 	}
 	for _, r := range e.reserved {
 		if r.Job != e.x.Decision.Job && r.Start < e.s.Now+e.job.TimeLimit {
-			suspects = append(suspects, Rival{Role: Keeps, Job: r.Job, Segs: r.Segs, Uses: r.Uses, Worth: e.worthOf(r.Job), At: r.Start})
+			suspects = append(suspects, Rival{Role: roleKept, Job: r.Job, Segs: r.Segs, Uses: r.Uses, Worth: e.worthOf(r.Job), At: r.Start})
 		}
 	}
 	least := math.Inf(1)
 	for _, sign := range []int{-1, 1} { // reservations first, or jobs that start
 		slices.SortStableFunc(suspects, func(a, b Rival) int {
-			return cmp.Or(sign*cmp.Compare(a.Role, b.Role), cmp.Compare(b.Worth, a.Worth))
+			return cmp.Or(sign*cmp.Compare(slices.Index(roles[:], a.Role), slices.Index(roles[:], b.Role)), cmp.Compare(b.Worth, a.Worth))
 		})
 		rivals, place := e.needed(e.after, suspects)
 		sum := 0.0
@@ -205,14 +205,14 @@ func (e *inquiry) needed(s *Snapshot, suspects []Rival) ([]Rival, []nodeset.Segm
 	for i, c := range b.claims {
 		if b.off &^= 1 << i; !e.hasRoom() {
 			b.off |= 1 << i
-			guilty = append(guilty, Rival{Role: Keeps, Job: -1, ID: c.Reservation, Segs: c.Segs, At: c.From})
+			guilty = append(guilty, Rival{Role: roleKept, Job: -1, ID: c.Reservation, Segs: c.Segs, At: c.From})
 		}
 	}
 	for _, r := range suspects {
 		switch r.Role {
-		case Wins:
+		case roleStarts:
 			e.start(r.Job)
-		case Holds:
+		case roleRuns:
 			run := &e.s.Running[r.Job]
 			must(p.start(claim{Start: e.s.Now, End: r.At, Segs: cut(run.Segs, e.s.Nodes.Up), Uses: run.Uses, // others give nothing back
 				charges: run.Charges, size: place.SizeOf(run.Segs), runs: true}))
@@ -227,7 +227,7 @@ func (e *inquiry) needed(s *Snapshot, suspects []Rival) ([]Rival, []nodeset.Segm
 			continue
 		}
 		guilty = append(guilty, r)
-		if r.Role == Keeps {
+		if r.Role == roleKept {
 			p.reserved = slices.DeleteFunc(p.reserved, func(o claim) bool { return o.Job == r.Job })
 		} else {
 			p.unstart()
@@ -285,9 +285,9 @@ func (e *Explainer) against(x *Explanation) {
 			other := &Explanation{Decision: d}
 			e.about(other, e.asked(e.s.Pending[d.Job])).blame()
 			for _, r := range other.Rivals {
-				if r.Role == Wins {
+				if r.Role == roleStarts {
 					e.waiting[r.Job] = append(e.waiting[r.Job],
-						Rival{Role: Waits, Job: d.Job, Segs: r.Segs, Uses: r.Uses, Worth: e.worthOf(d.Job)})
+						Rival{Role: roleWaits, Job: d.Job, Segs: r.Segs, Uses: r.Uses, Worth: e.worthOf(d.Job)})
 				}
 			}
 		}
@@ -309,7 +309,7 @@ func (e *Explainer) preempted(running int) bool {
 func (e *Explainer) stops(x *Explanation) {
 	for _, p := range e.plan.Preempted {
 		if r := &e.s.Running[p.Running]; slices.Contains(p.For, x.Decision.Job) {
-			x.Stops = append(x.Stops, Rival{Role: Holds, Job: p.Running, Segs: slices.Clone(r.Segs), Uses: r.Uses,
+			x.Stops = append(x.Stops, Rival{Role: roleRuns, Job: p.Running, Segs: slices.Clone(r.Segs), Uses: r.Uses,
 				At: max(r.End, e.s.Now+1)})
 		}
 	}
@@ -320,7 +320,7 @@ func (e *Explainer) stops(x *Explanation) {
 func (e *Explainer) markPreemptable(rivals []Rival, job *Job) {
 	for i := range rivals {
 		r := &rivals[i]
-		if r.Role != Holds {
+		if r.Role != roleRuns {
 			continue
 		}
 		run := &e.s.Running[r.Job]

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -159,7 +160,7 @@ func (e *inquiry) shorter() []dimension {
 	var hints []int64
 	for _, r := range e.x.Rivals {
 		limit := r.At - e.s.Now
-		if r.Role != Keeps || limit < 1 || limit >= e.job.TimeLimit {
+		if r.Role != roleKept || limit < 1 || limit >= e.job.TimeLimit {
 			continue
 		}
 		if limit+1 < e.job.TimeLimit {
@@ -250,7 +251,7 @@ func fieldOf(t *nodeset.Table, resource int, name string) string {
 // known is uses, if a machine like t has these resources, or else nil: a request may be one that is
 // not valid while an alternative is.
 func known(t *nodeset.Table, uses nodeset.Uses) nodeset.Uses {
-	if uses.Check(t.Resources()) != nil {
+	if place.CheckUses(uses, t.Resources()) != nil {
 		return nil
 	}
 	return uses

@@ -253,7 +253,7 @@ func (e *Explainer) lacksOfParts(r *view, spec *place.Spec) []Lack {
 			}
 			return lacks
 		}
-		must(rest.nodes.AllocateWith(segs, s.More()))
+		must(rest.nodes.Allocate(segs, s.More()...))
 		for _, c := range s.Counted() {
 			rest.left[c.Row] -= place.Count(&c, place.SizeOf(segs))
 		}

@@ -81,7 +81,7 @@ func TestExplainBackfillsReservation(t *testing.T) {
 	x, err := e.Explain(context.Background(), 1, core.ExplainOptions{Trials: 200})
 	require.NoError(t, err)
 	require.Equal(t, core.Reserved, x.Why)
-	require.Equal(t, []core.Rival{{Role: core.Keeps, Job: 0, Worth: 9, At: 600}}, x.Rivals)
+	require.Equal(t, []core.Rival{{Role: "reserved", Job: 0, Worth: 9, At: 600}}, x.Rivals)
 	require.Equal(t, []core.Change{{Field: "time_limit_s", From: "3600", To: "599"}}, x.Suggestions[0].Changes)
 	require.True(t, x.Suggestions[0].Smallest)
 }

@@ -21,7 +21,7 @@ func nineNodes(t *testing.T, requests ...bids.Request) *Snapshot {
 		require.NoError(t, err)
 	}
 	r := Running{ID: "12", End: 900, Segs: []nodeset.Segment{{First: 2, Last: 8, Cores: 1}}, Uses: nodeset.Uses{{Row: 1, PerNode: 56}}}
-	require.NoError(t, table.AllocateWith(r.Segs, r.Uses))
+	require.NoError(t, table.Allocate(r.Segs, r.Uses...))
 	return &Snapshot{Nodes: table, Running: []Running{r}, Pending: queue(600, requests...)}
 }
 
@@ -67,7 +67,7 @@ func TestExplainFurtherResources(t *testing.T) {
 			e := explain(t, explainer(t, a, s), 0, ExplainOptions{Trials: 200})
 			require.Equal(t, NoFit, e.Why)
 			require.Contains(t, e.Lacks, x.lack)
-			require.Equal(t, []Rival{{Role: Holds, Segs: x.holds, Uses: s.Running[0].Uses, At: 900}}, e.Rivals)
+			require.Equal(t, []Rival{{Role: roleRuns, Segs: x.holds, Uses: s.Running[0].Uses, At: 900}}, e.Rivals)
 			if x.change == nil {
 				return
 			}

@@ -27,7 +27,7 @@ func sharedBy(t *testing.T, jobs ...*Job) *Snapshot {
 		{ID: "more", End: 700, Segs: []nodeset.Segment{{First: 2, Last: 2, Cores: 1, Bin: 1}}, Uses: nodeset.Uses{{PerNode: 25}}},
 		{ID: "cores", End: 950, Segs: []nodeset.Segment{{First: 3, Last: 3, Cores: 4}}},
 	} {
-		require.NoError(t, table.AllocateWith(r.Segs, r.Uses))
+		require.NoError(t, table.Allocate(r.Segs, r.Uses...))
 		s.Running = append(s.Running, r)
 	}
 	return s
@@ -137,24 +137,24 @@ func TestExplainedSharesAreThere(t *testing.T) {
 				continue
 			}
 			require.Equal(t, share > 0, x.Place[0].Bin > 0)
-			gone := map[[2]int]bool{}
+			gone := map[suspect]bool{}
 			for _, r := range x.Rivals {
-				gone[[2]int{int(r.Role), r.Job}] = true
+				gone[suspect{r.Role, r.Job}] = true
 			}
 			var free nodeset.Table
 			free.CopyFrom(s.Nodes)
 			for k, r := range s.Running {
-				if gone[[2]int{int(Holds), k}] {
-					require.NoError(t, free.ReleaseWith(r.Segs, r.Uses))
+				if gone[suspect{roleRuns, k}] {
+					require.NoError(t, free.Release(r.Segs, r.Uses...))
 				}
 			}
 			for _, k := range e.started {
-				if d := e.decisionOf(k); x.Why != NoFit && !gone[[2]int{int(Wins), k}] {
-					require.NoError(t, free.AllocateWith(d.Segs, d.Uses))
+				if d := e.decisionOf(k); x.Why != NoFit && !gone[suspect{roleStarts, k}] {
+					require.NoError(t, free.Allocate(d.Segs, d.Uses...))
 					lost++
 				}
 			}
-			require.NoError(t, free.AllocateWith(x.Place, job.Uses))
+			require.NoError(t, free.Allocate(x.Place, job.Uses...))
 		}
 	})
 }

@@ -207,13 +207,13 @@ func TestRivalsAreInTheWay(t *testing.T) {
 			require.Equal(t, x.Why == NoFit, !alone)
 			if x.Place == nil {
 				for _, r := range x.Rivals {
-					require.Equal(t, Keeps, r.Role, "all that is known is whose reservations there are")
+					require.Equal(t, roleKept, r.Role, "all that is known is whose reservations there are")
 					require.False(t, slices.ContainsFunc(e.reserved, func(o claim) bool { return o.Job == r.Job }))
 				}
 				continue
 			}
 			require.NotEmpty(t, x.Rivals)
-			require.NoError(t, CheckAllocation(&job.Request, x.Place, s.Nodes.Len()))
+			require.NoError(t, place.CheckSegments(&job.Request, x.Place, s.Nodes.Len()))
 			require.True(t, e.roomBut(t, job, x, -1))
 			for k, r := range x.Rivals {
 				require.False(t, e.roomBut(t, job, x, k), "job %d does not need rival %d gone", i, k)
@@ -233,23 +233,29 @@ func (e *Explainer) roomWithoutWindow(t require.TestingT, job *Job) int64 {
 	return l.earliest(t, job)
 }
 
+// suspect is a job in a role.
+type suspect struct {
+	role string
+	job  int
+}
+
 // roomBut is a dumb twin: is there room for the job, second by second, when the rivals
 // are gone, all but one?
 func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but int) bool {
-	gone := map[[2]int]bool{}
+	gone := map[suspect]bool{}
 	for k, r := range x.Rivals {
-		gone[[2]int{int(r.Role), r.Job}] = k != but
+		gone[suspect{r.Role, r.Job}] = k != but
 	}
 	s := *e.s
 	s.Nodes = new(nodeset.Table)
 	s.Nodes.CopyFrom(e.s.Nodes)
 	s.Running = nil
 	for i, r := range e.s.Running {
-		if !gone[[2]int{int(Holds), i}] {
+		if !gone[suspect{roleRuns, i}] {
 			s.Running = append(s.Running, r)
 			continue
 		}
-		require.NoError(t, s.Nodes.ReleaseWith(r.Segs, r.Uses))
+		require.NoError(t, s.Nodes.Release(r.Segs, r.Uses...))
 	}
 	l := future{s: &s}
 	if x.Why == NoFit { // the window's jobs and reservations are not to blame
@@ -257,19 +263,19 @@ func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but in
 		return ok
 	}
 	for _, i := range e.started {
-		if !gone[[2]int{int(Wins), i}] {
+		if !gone[suspect{roleStarts, i}] {
 			l.more = append(l.more, claim{End: s.Now + e.s.Pending[i].TimeLimit, Segs: e.decisionOf(i).Segs, Uses: e.decisionOf(i).Uses})
 		}
 	}
 	least := l.at(t, s.Now)
 	for _, r := range e.reserved {
-		if r.Job == x.Decision.Job || gone[[2]int{int(Keeps), r.Job}] || r.Start >= s.Now+job.TimeLimit {
+		if r.Job == x.Decision.Job || gone[suspect{roleKept, r.Job}] || r.Start >= s.Now+job.TimeLimit {
 			continue
 		}
 		then := l.at(t, r.Start)
 		for _, o := range e.reserved {
-			if o.Job != x.Decision.Job && !gone[[2]int{int(Keeps), o.Job}] && o.Start <= r.Start && r.Start < o.End {
-				require.NoError(t, then.AllocateWith(o.Segs, o.Uses))
+			if o.Job != x.Decision.Job && !gone[suspect{roleKept, o.Job}] && o.Start <= r.Start && r.Start < o.End {
+				require.NoError(t, then.Allocate(o.Segs, o.Uses...))
 			}
 		}
 		least.Intersect(then)

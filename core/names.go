@@ -16,15 +16,3 @@ func (w Why) String() string {
 	}
 	return fmt.Sprintf("Why(%d)", uint8(w))
 }
-
-var roleNames = [...]string{
-	"none", Holds: "running", Wins: "starting", Keeps: "reserved", Waits: "waiting",
-}
-
-// String is the name in windows' explanations.
-func (r Role) String() string {
-	if int(r) < len(roleNames) {
-		return roleNames[r]
-	}
-	return fmt.Sprintf("Role(%d)", uint8(r))
-}

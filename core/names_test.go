@@ -15,11 +15,9 @@ func TestNames(t *testing.T) {
 	for want, got := range map[string]fmt.Stringer{
 		"other": core.Why(0), "no_fit": core.NoFit, "lost": core.Lost, "reserved": core.Reserved, "never": core.Never,
 		"unmodelled": core.Unmodelled, "timed_out": core.TimedOut, "Why(9)": core.Why(9),
-		"running": core.Holds, "starting": core.Wins, "waiting": core.Waits, "none": core.Role(0), "Role(9)": core.Role(9),
 	} {
 		require.Equal(t, want, got.String())
 	}
-	require.Equal(t, "reserved", core.Keeps.String())
 }
 
 func TestOptionErrors(t *testing.T) {

@@ -81,7 +81,7 @@ func (n *normal) part(r, on *bids.Request, k int) (place.Spec, error) {
 		err = n.known(&spec)
 	}
 	if k > 0 {
-		r = r.Part(k)
+		r = place.PartOf(r, k)
 		on = r
 	}
 	n.below(&spec, r)
@@ -100,7 +100,7 @@ func (n *normal) together(r, on *bids.Request) (place.Spec, error) {
 		return place.Spec{}, err
 	}
 	n.parts = n.parts[:0]
-	for k := range r.Parts() {
+	for k := range 1 + len(r.Components) {
 		spec, err := n.part(r, on, k)
 		if err != nil {
 			return place.Spec{}, place.PartFault(k, err)
@@ -121,7 +121,7 @@ func (n *normal) together(r, on *bids.Request) (place.Spec, error) {
 // known reports further resources that the machine has not, and quotas that there are not; the Spec
 // is then the zero one.
 func (n *normal) known(spec *place.Spec) error {
-	if err := spec.More().Check(n.more); err != nil {
+	if err := place.CheckUses(spec.More(), n.more); err != nil {
 		*spec = place.Spec{}
 		return fmt.Errorf("uses: %w", err)
 	}

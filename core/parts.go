@@ -9,7 +9,7 @@ import (
 
 // Part is what one part of the job gets, and what it takes of further resources there: 0 is the
 // request itself, k is Components[k-1].
-func (d *Decision) Part(k int) ([]nodeset.Segment, nodeset.Uses) {
+func (d *Decision) part(k int) ([]nodeset.Segment, nodeset.Uses) {
 	if len(d.PartUses) == 0 {
 		return d.Segs, d.Uses
 	}
@@ -23,12 +23,13 @@ func (d *Decision) Part(k int) ([]nodeset.Segment, nodeset.Uses) {
 }
 
 // Parts is how many parts the job has that starts: 1 without Components.
-func (d *Decision) Parts() int { return max(1, len(d.PartUses)) }
+func (d *Decision) parts() int { return max(1, len(d.PartUses)) }
 
 // allocate takes the allocation off t. On an error t is as it was.
 func (d *Decision) allocate(t *nodeset.Table) error {
-	for k := range d.Parts() {
-		if err := t.AllocateWith(d.Part(k)); err != nil {
+	for k := range d.parts() {
+		segs, uses := d.part(k)
+		if err := t.Allocate(segs, uses...); err != nil {
 			d.giveBack(t, k)
 			return err
 		}
@@ -39,7 +40,8 @@ func (d *Decision) allocate(t *nodeset.Table) error {
 // giveBack gives the first parts back.
 func (d *Decision) giveBack(t *nodeset.Table, parts int) {
 	for k := range parts {
-		must(t.ReleaseWith(d.Part(k)))
+		segs, uses := d.part(k)
+		must(t.Release(segs, uses...))
 	}
 }
 

@@ -76,7 +76,7 @@ func drawParts(t *rapid.T) *Snapshot {
 	for i := range rng.IntN(5) {
 		r := draw()
 		segs, ok := firstPlace(nodes, &r)
-		if ok && nodes.AllocateWith(segs, r.Uses) == nil {
+		if ok && nodes.Allocate(segs, r.Uses...) == nil {
 			run := Running{ID: fmt.Sprint("R", i), End: s.Now + rng.Int64N(300), Segs: segs, Uses: r.Uses}
 			if rng.IntN(3) == 0 {
 				run.Price, run.Class = 1+rng.Int64N(20), rng.IntN(2)
@@ -226,9 +226,9 @@ func TestPartsStartTogetherOrNotAtAll(t *testing.T) {
 	s.Running = nil
 	p = decideOn(t, partsAuction(t, Preset("none")), s)
 	require.True(t, p.Decisions[0].Start)
-	leader, _ := p.Decisions[0].Part(0)
+	leader, _ := p.Decisions[0].part(0)
 	require.Equal(t, []nodeset.Segment{{First: 0, Last: 0, Cores: 2, GPUs: 1}}, leader)
-	workers, _ := p.Decisions[0].Part(1)
+	workers, _ := p.Decisions[0].part(1)
 	require.Equal(t, []nodeset.Segment{{First: 1, Last: 3, Cores: 8, Part: 1}}, workers)
 }
 
@@ -285,27 +285,27 @@ func bruteParts(s *Snapshot, job int, t *nodeset.Table) int {
 	}
 	best := bruteParts(s, job+1, t)
 	r := &s.Pending[job].Request
-	on := make([]int, r.Parts())
-	var place func(k int)
-	place = func(k int) {
+	on := make([]int, 1+len(r.Components))
+	var set func(k int)
+	set = func(k int) {
 		if k == len(on) {
 			best = max(best, int(s.Pending[job].Priority)+bruteParts(s, job+1, t))
 			return
 		}
-		part := r.Part(k)
+		part := place.PartOf(r, k)
 		for n := range t.Len() {
 			apart := false
 			for i := range k {
-				apart = apart || on[i] == n && (part.Apart || r.Part(i).Apart)
+				apart = apart || on[i] == n && (part.Apart || place.PartOf(r, i).Apart)
 			}
 			segs := []nodeset.Segment{{First: int32(n), Last: int32(n), Cores: uint16(part.TasksPerNode), GPUs: uint8(part.MinGPUs)}}
 			if on[k] = n; !apart && t.Allocate(segs) == nil {
-				place(k + 1)
+				set(k + 1)
 				must(t.Release(segs))
 			}
 		}
 	}
-	place(0)
+	set(0)
 	return best
 }
 
@@ -389,7 +389,7 @@ func TestExplainNamesThePart(t *testing.T) {
 	require.Equal(t, "cores_per_node", x.Lacks[0].Row)
 	require.EqualValues(t, 2, x.Lacks[0].Has)
 	require.Len(t, x.Rivals, 1)
-	require.Equal(t, Holds, x.Rivals[0].Role)
+	require.Equal(t, roleRuns, x.Rivals[0].Role)
 	require.True(t, x.Foreseen)
 	require.EqualValues(t, 50, x.Expected)
 

@@ -690,8 +690,8 @@ func (x *preemption) keepSpares() {
 
 // settle has a start take what it has of the spares first. It waits for whom that is from.
 func (x *preemption) settle(job int, d *Decision, v *market.Variant) {
-	for k := range d.Parts() {
-		segs, uses := d.Part(k)
+	for k := range d.parts() {
+		segs, uses := d.part(k)
 		for _, s := range segs {
 			for n := s.First; n <= s.Last; n++ {
 				x.takeSpares(job, s, n, uses)
@@ -832,7 +832,7 @@ func (x *preemption) askPlace(o claimed, w *window) bool {
 		if !ok {
 			return false
 		}
-		if CheckAllocation(&r, o.Segs, x.s.Nodes.Len()) == nil && checkBelow(x.s.Topology, &r, o.Segs) == nil &&
+		if place.CheckSegments(&r, o.Segs, x.s.Nodes.Len()) == nil && checkBelow(x.s.Topology, &r, o.Segs) == nil &&
 			barred(x.s.Claims, x.s.Now, job, o.Segs) == nil {
 			break
 		}
@@ -945,9 +945,10 @@ func (x *preemption) afterClaims() *Snapshot {
 func (d *Decision) running(s *Snapshot) (parts []Running) {
 	job := s.Pending[d.Job]
 	way, _ := job.Way(d.Alternative)
-	for k := range d.Parts() {
-		segs, uses := d.Part(k)
-		parts = append(parts, Running{ID: job.ID, End: s.Now + job.TimeLimit, Segs: segs, Uses: uses, Charges: way.Part(k).Charges})
+	for k := range d.parts() {
+		segs, uses := d.part(k)
+		parts = append(parts, Running{ID: job.ID, End: s.Now + job.TimeLimit, Segs: segs, Uses: uses,
+			Charges: place.PartOf(&way, k).Charges})
 	}
 	return parts
 }

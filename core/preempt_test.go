@@ -192,7 +192,7 @@ func drawPreemptable(t *rapid.T) *Snapshot {
 		if more {
 			x.Uses = nodeset.Uses{{Row: 0, PerNode: rng.Int64N(40)}}
 		}
-		if s.Nodes.AllocateWith(x.Segs, x.Uses) == nil {
+		if s.Nodes.Allocate(x.Segs, x.Uses...) == nil {
 			s.Running = append(s.Running, x)
 		}
 	}
@@ -246,12 +246,12 @@ func applyPreempting(t require.TestingT, s *Snapshot, p *Plan) {
 	for _, late := range []bool{false, true} {
 		for _, d := range p.Decisions {
 			if d.Start && waits[d.Job] == late {
-				require.NoError(t, nodes.AllocateWith(d.Segs, d.Uses))
+				require.NoError(t, nodes.Allocate(d.Segs, d.Uses...))
 			}
 		}
 		for _, x := range p.Preempted {
 			if r := &s.Running[x.Running]; !late {
-				require.NoError(t, nodes.ReleaseWith(r.Segs, r.Uses))
+				require.NoError(t, nodes.Release(r.Segs, r.Uses...))
 			}
 		}
 	}
@@ -286,7 +286,7 @@ func TestNobodyIsPreemptedNeedlessly(t *testing.T) {
 			if d := &p.Decisions[i]; d.Start && waits[d.Job] {
 				it = d
 			} else if d.Start {
-				require.NoError(t, left.AllocateWith(d.Segs, d.Uses))
+				require.NoError(t, left.Allocate(d.Segs, d.Uses...))
 			}
 		}
 		spec, err := place.SpecOf(&s.Pending[it.Job].Request)

@@ -243,12 +243,12 @@ func (l *future) at(t require.TestingT, when int64) *nodeset.Table {
 	tab.CopyFrom(l.s.Nodes)
 	for _, r := range l.s.Running {
 		if max(r.End, l.s.Now+1) <= when {
-			require.NoError(t, tab.ReleaseWith(r.Segs, r.Uses))
+			require.NoError(t, tab.Release(r.Segs, r.Uses...))
 		}
 	}
 	for _, h := range l.more {
 		if h.End > when {
-			require.NoError(t, tab.AllocateWith(h.Segs, h.Uses))
+			require.NoError(t, tab.Allocate(h.Segs, h.Uses...))
 		}
 	}
 	return tab
@@ -353,7 +353,7 @@ func TestReservationsAreKept(t *testing.T) {
 			}
 			require.Equal(t, r.Start, p.Decisions[job].Expected)
 			require.Greater(t, r.Start, s.Now)
-			require.NoError(t, CheckAllocation(&s.Pending[job].Request, r.Segs, s.Nodes.Len()))
+			require.NoError(t, place.CheckSegments(&s.Pending[job].Request, r.Segs, s.Nodes.Len()))
 			tab := l.at(t, r.Start)
 			for _, o := range a.reservations.claims.reserved {
 				if o.Start <= r.Start && r.Start < o.End && !startsNow[a.window.index[o.Job]] {

@@ -205,7 +205,7 @@ func TestNoQuotaIsLeftLying(t *testing.T) {
 				}
 				r.MinNodes, r.MaxNodes = n, n
 				segs, ok := requests.Place(left, &r, r.MinGPUs)
-				if !ok || CheckAllocation(&job.Request, segs, s.Nodes.Len()) != nil {
+				if !ok || place.CheckSegments(&job.Request, segs, s.Nodes.Len()) != nil {
 					continue
 				}
 				fits := true
@@ -597,7 +597,7 @@ func TestQuotasAreExplained(t *testing.T) {
 	about := func(i int) *Explanation { return explain(t, e, i, ExplainOptions{}) }
 	rivals := func(x *Explanation) (names []string) {
 		for _, r := range x.Rivals {
-			if r.Role == Holds {
+			if r.Role == roleRuns {
 				names = append(names, s.Running[r.Job].ID)
 			} else {
 				names = append(names, s.Pending[r.Job].ID)

@@ -64,7 +64,7 @@ func drawMore(t *rapid.T) *Snapshot {
 		if s.Nodes.FitsWith(r.Segs, uses) {
 			r.Uses = uses
 		}
-		up := s.Nodes.AllocateWith(r.Segs, r.Uses)
+		up := s.Nodes.Allocate(r.Segs, r.Uses...)
 		if up != nil { // a node is down: what is held there stays held
 			for _, seg := range r.Segs {
 				for n := seg.First; n <= seg.Last; n++ {
@@ -238,7 +238,7 @@ func TestMemoryIsReserved(t *testing.T) {
 	require.NoError(t, err)
 	holds := Running{ID: "holds", End: 100, Segs: []nodeset.Segment{{First: 0, Last: 1, Cores: 1}},
 		Uses: nodeset.Uses{{PerNode: 40}}}
-	require.NoError(t, table.AllocateWith(holds.Segs, holds.Uses))
+	require.NoError(t, table.Allocate(holds.Segs, holds.Uses...))
 	one := func(id string, memory, limit, priority int64) *Job {
 		return &Job{ID: id, Priority: priority, TimeLimit: limit,
 			Request: bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1, Uses: nodeset.Uses{{PerNode: memory}}}}

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
@@ -51,7 +52,7 @@ func drawShared(t *rapid.T, nodes, jobs int) *Snapshot {
 		} else {
 			segs[0].GPUs = 1
 		}
-		if table.AllocateWith(segs, uses) == nil {
+		if table.Allocate(segs, uses...) == nil {
 			s.Running = append(s.Running, Running{ID: "r" + string(rune('a'+i)), End: 20 + 20*rng.Int64N(5), Segs: segs, Uses: uses})
 		}
 	}
@@ -188,7 +189,7 @@ func TestSharesNeverPass(t *testing.T) {
 		}
 		agree := require.New(t)
 		for _, r := range a.reservations.claims.reserved {
-			agree.NoError(CheckAllocation(&s.Pending[a.window.index[r.Job]].Request, r.Segs, s.Nodes.Len()))
+			agree.NoError(place.CheckSegments(&s.Pending[a.window.index[r.Job]].Request, r.Segs, s.Nodes.Len()))
 		}
 		_, err = p.Apply(s.Nodes)
 		agree.NoError(err)
@@ -261,7 +262,7 @@ func TestShareIsReserved(t *testing.T) {
 	_, err = table.AddShares("share", []int64{10})
 	require.NoError(t, err)
 	holds := Running{ID: "holds", End: 100, Segs: []nodeset.Segment{{Cores: 1, Bin: 1}}, Uses: nodeset.Uses{{PerNode: 6}}}
-	require.NoError(t, table.AllocateWith(holds.Segs, holds.Uses))
+	require.NoError(t, table.Allocate(holds.Segs, holds.Uses...))
 	s := &Snapshot{Nodes: table, Running: []Running{holds}, Pending: []*Job{shareJob("head", 1, 8, 0, 9, 60),
 		shareJob("long", 1, 3, 0, 5, 500), shareJob("short", 1, 2, 0, 4, 90), shareJob("small", 1, 2, 0, 3, 500)}}
 	say := says(t, Preset("none"), s)

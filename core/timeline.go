@@ -127,7 +127,7 @@ func (p *claims) reset(s *Snapshot, units []int64) error {
 func (s *Snapshot) idle(t *nodeset.Table) error {
 	t.CopyFrom(s.Nodes)
 	for i := range s.Running {
-		if err := t.ReleaseWith(s.Running[i].Segs, s.Running[i].Uses); err != nil {
+		if err := t.Release(s.Running[i].Segs, s.Running[i].Uses...); err != nil {
 			return fmt.Errorf("running job %s: %w", s.Running[i].ID, err)
 		}
 	}
@@ -161,7 +161,7 @@ func (p *claims) take(v *view, c *claim) error {
 	case c.parts != nil:
 		return c.parts.Allocate(v.nodes, c.Segs)
 	}
-	return v.nodes.AllocateWith(c.Segs, c.Uses)
+	return v.nodes.Allocate(c.Segs, c.Uses...)
 }
 
 // give gives a claim back to v.
@@ -179,7 +179,7 @@ func (p *claims) give(v *view, c *claim) {
 	case c.parts != nil:
 		must(c.parts.Release(v.nodes, c.Segs))
 	default:
-		must(v.nodes.ReleaseWith(c.Segs, c.Uses))
+		must(v.nodes.Release(c.Segs, c.Uses...))
 	}
 }
 

@@ -77,7 +77,7 @@ func TestSharesStayTogether(t *testing.T) {
 		for n, share := range []int64{7, 5} {
 			segs := []nodeset.Segment{{First: int32(n), Last: int32(n), Cores: 1, Bin: 1}}
 			r := Running{ID: "r", End: []int64{c.tight, c.loose}[n], Segs: segs, Uses: nodeset.Uses{{PerNode: share}}}
-			require.NoError(t, nodes.AllocateWith(segs, r.Uses))
+			require.NoError(t, nodes.Allocate(segs, r.Uses...))
 			s.Running = append(s.Running, r)
 		}
 		d := planOf(t, keeping(nil), s)

@@ -95,7 +95,7 @@ func (p *Plan) Apply(t *nodeset.Table) ([]Decision, error) {
 		}
 		if err := d.allocate(t); err != nil {
 			for i := range starts {
-				starts[i].giveBack(t, starts[i].Parts())
+				starts[i].giveBack(t, starts[i].parts())
 			}
 			return nil, fmt.Errorf("%w: decision on job %d: %w", ErrInvalidPlan, d.Job, err)
 		}

@@ -64,7 +64,7 @@ func verifyStart(s *Snapshot, d *Decision) error {
 	if !ok {
 		return fmt.Errorf("alternative %d of %d", d.Alternative, len(job.Alternatives))
 	}
-	if err := CheckAllocation(&asked, d.Segs, s.Nodes.Len()); err != nil {
+	if err := place.CheckSegments(&asked, d.Segs, s.Nodes.Len()); err != nil {
 		return err
 	}
 	if err := cmp.Or(checkBelow(s.Topology, &asked, d.Segs), barred(s.Claims, s.Now, job, d.Segs)); err != nil {
@@ -95,12 +95,12 @@ func verifyTaken(s *Snapshot, p *Plan, t *nodeset.Table, left []float64, counts 
 		job := s.Pending[d.Job]
 		asked, _ := job.Way(d.Alternative)
 		for k := range 1 + len(asked.Components) {
-			if err := verifyCharges(counted, asked.Part(k).Charges, ofPart(d.Segs, k)); err != nil {
+			if err := verifyCharges(counted, place.PartOf(&asked, k).Charges, place.OfPart(d.Segs, k)); err != nil {
 				return fmt.Errorf("job %s: %w", job.ID, err)
 			}
 		}
 		for _, seg := range d.Segs {
-			uses := asked.Part(int(seg.Part)).Uses
+			uses := place.PartOf(&asked, int(seg.Part)).Uses
 			share := shareOf(t, uses)
 			if share == 0 && seg.Bin != 0 {
 				return fmt.Errorf("job %s: node %d: it is on shared GPU %d and asks for no share", job.ID, seg.First, seg.Bin)
@@ -180,7 +180,7 @@ func verifyRoom(s *Snapshot, p *Plan) error {
 			}
 			for k := range s.together(x.Running) {
 				r := &s.Running[k]
-				if err := t.ReleaseWith(r.Segs, r.Uses); err != nil {
+				if err := t.Release(r.Segs, r.Uses...); err != nil {
 					return fmt.Errorf("running job %s: %w", r.ID, err)
 				}
 				if err := verifyCharges(left, r.Charges, r.Segs); err != nil {
@@ -233,97 +233,6 @@ func verifyMore(t *nodeset.Table, used map[[2]int]int64) error {
 	return nil
 }
 
-// CheckAllocation reports how an allocation on a machine of n nodes fails to meet a
-// request exactly: cores in all, number of nodes, cores on each node, GPUs on
-// each node (in the range, and the same on all unless they may be mixed), contiguity
-// and eligible nodes. Each node gives a core at least, or none if the request is for none. No
-// allocation meets a request that is not valid.
-//
-// Of a request with Components each part is met by the segments for it, part after part.
-func CheckAllocation(job *bids.Request, segs []nodeset.Segment, n int) error {
-	if err := place.Validate(job); err != nil {
-		return err
-	}
-	if len(job.Components) > 0 {
-		return checkParts(job, segs, n)
-	}
-	return checkPart(job, segs, n)
-}
-
-// checkPart is CheckAllocation for one part alone.
-func checkPart(job *bids.Request, segs []nodeset.Segment, n int) error {
-	if err := nodeset.CheckSegments(segs, n); err != nil {
-		return err
-	}
-	if len(segs) == 0 {
-		return fmt.Errorf("no node at all")
-	}
-	nodes, cores, last := 0, 0, -1
-	for _, seg := range segs {
-		for i := int(seg.First); i <= int(seg.Last); i++ {
-			nodes++
-			cores += int(seg.Cores)
-			if !job.Eligible.Has(i) {
-				return fmt.Errorf("node %d is not eligible", i)
-			}
-			if job.Contiguous && last >= 0 && i != last+1 {
-				return fmt.Errorf("nodes %d and %d are not contiguous", last, i)
-			}
-			last = i
-		}
-		if err := checkEach(job, seg, segs[0]); err != nil {
-			return err
-		}
-	}
-	if job.Cores > 0 && cores != job.Cores {
-		return fmt.Errorf("%d cores instead of %d", cores, job.Cores)
-	}
-	if !nodesAllowed(job, nodes) {
-		return fmt.Errorf("%d nodes instead of %d to %d", nodes, job.MinNodes, job.MaxNodes)
-	}
-	return nil
-}
-
-// checkEach reports what is wrong with what a segment's nodes give, each of them.
-func checkEach(job *bids.Request, seg, first nodeset.Segment) error {
-	if seg.GPUs != first.GPUs && !job.MixedGPUs {
-		return fmt.Errorf("node %d gives %d GPUs, others %d", seg.First, seg.GPUs, first.GPUs)
-	}
-	if g := int(seg.GPUs); g < job.MinGPUs || g > max(job.MinGPUs, job.MaxGPUs) {
-		return fmt.Errorf("%d GPUs a node instead of %d to %d", g, job.MinGPUs, max(job.MinGPUs, job.MaxGPUs))
-	}
-	tasks, cores := job.TasksPerNode, int(seg.Cores)
-	switch none := job.Cores == 0 && tasks == 0; {
-	case none && cores > 0:
-		return fmt.Errorf("node %d gives %d cores, and the job takes none", seg.First, cores)
-	case !none && cores == 0:
-		return fmt.Errorf("node %d gives no core", seg.First)
-	}
-	if tasks > 0 && cores > tasks {
-		return fmt.Errorf("node %d gives %d cores, more than %d tasks per node", seg.First, cores, tasks)
-	}
-	if exactTasks(job) && cores != tasks {
-		return fmt.Errorf("node %d gives %d cores instead of %d", seg.First, cores, tasks)
-	}
-	return nil
-}
-
-// exactTasks reports whether each node has to give as many cores as the request says, and not only
-// at most: there is no total, or it is that of a number of nodes that the request allows.
-func exactTasks(job *bids.Request) bool {
-	tasks := job.TasksPerNode
-	return tasks > 0 && (job.Cores == 0 || job.Cores%tasks == 0 && nodesAllowed(job, job.Cores/tasks))
-}
-
-// nodesAllowed reports whether the request allows so many nodes. Without a total of cores and
-// without a most it is for the fewest.
-func nodesAllowed(job *bids.Request, nodes int) bool {
-	if job.Cores == 0 && job.MaxNodes == 0 {
-		return nodes == max(job.MinNodes, 1)
-	}
-	return nodes >= job.MinNodes && (job.MaxNodes == 0 || nodes <= job.MaxNodes)
-}
-
 // checkBelow reports how an allocation fails to lie below switches as a request demands. It goes
 // node by node, and knows of the topology only which switch each node is below.
 func checkBelow(t *nodeset.Topology, job *bids.Request, segs []nodeset.Segment) error {
@@ -365,53 +274,10 @@ func checkPartBelow(t *nodeset.Topology, job *bids.Request, segs []nodeset.Segme
 	return nil
 }
 
-// ofPart are the segments for one part of a job.
-func ofPart(segs []nodeset.Segment, k int) (part []nodeset.Segment) {
-	for _, s := range segs {
-		if int(s.Part) == k {
-			part = append(part, s)
-		}
-	}
-	return part
-}
-
-// checkParts is CheckAllocation for a request with Components: each part is met exactly by what it
-// has alone, the parts come in their order, and a part that is to be apart shares no node.
-func checkParts(job *bids.Request, segs []nodeset.Segment, n int) error {
-	for i, s := range segs {
-		if int(s.Part) > len(job.Components) {
-			return fmt.Errorf("segment %d: part %d of a job of %d", i, s.Part, 1+len(job.Components))
-		}
-		if i > 0 && s.Part < segs[i-1].Part {
-			return fmt.Errorf("segment %d: part %d comes after part %d", i, s.Part, segs[i-1].Part)
-		}
-	}
-	users := make(map[int32][]int) // by node: parts
-	for k := range 1 + len(job.Components) {
-		own := ofPart(segs, k)
-		if err := checkPart(job.Part(k), own, n); err != nil {
-			return fmt.Errorf("part %d: %w", k, err)
-		}
-		for _, s := range own {
-			for i := s.First; i <= s.Last; i++ {
-				users[i] = append(users[i], k)
-			}
-		}
-	}
-	for i, parts := range users {
-		for _, k := range parts {
-			if job.Part(k).Apart && len(parts) > 1 {
-				return fmt.Errorf("parts %v share node %d, and part %d is to be apart", parts, i, k)
-			}
-		}
-	}
-	return nil
-}
-
 // checkTogether reports how the parts of a request fail to lie below one switch.
 func checkTogether(t *nodeset.Topology, job *bids.Request, segs []nodeset.Segment) error {
 	for k := range 1 + len(job.Components) {
-		if err := checkPartBelow(t, job.Part(k), ofPart(segs, k)); err != nil {
+		if err := checkPartBelow(t, place.PartOf(job, k), place.OfPart(segs, k)); err != nil {
 			return fmt.Errorf("part %d: %w", k, err)
 		}
 	}
@@ -446,8 +312,8 @@ func verifyUses(asked *bids.Request, d *Decision) error {
 		return fmt.Errorf("it uses something in %d parts instead of %d", len(d.PartUses), 1+len(asked.Components))
 	}
 	for k, uses := range d.PartUses {
-		if !slices.Equal(uses, asked.Part(k).Uses) {
-			return fmt.Errorf("part %d uses %v instead of %v", k, uses, asked.Part(k).Uses)
+		if !slices.Equal(uses, place.PartOf(asked, k).Uses) {
+			return fmt.Errorf("part %d uses %v instead of %v", k, uses, place.PartOf(asked, k).Uses)
 		}
 	}
 	return nil

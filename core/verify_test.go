@@ -16,9 +16,9 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-func TestCheckAllocationMeansWhatRequestsMean(t *testing.T) {
+func TestCheckSegmentsMeansWhatRequestsMean(t *testing.T) {
 	judge := func(t require.TestingT, c requests.Case) {
-		err := core.CheckAllocation(&c.Request, c.Segs, c.Nodes)
+		err := place.CheckSegments(&c.Request, c.Segs, c.Nodes)
 		require.Equal(t, c.OK, err == nil, "%s: %+v on %+v: %v", c.Name, c.Request, c.Segs, err)
 	}
 	for _, c := range requests.Cases() {
@@ -28,7 +28,7 @@ func TestCheckAllocationMeansWhatRequestsMean(t *testing.T) {
 }
 
 // No allocation meets a request that is not valid, whatever it gives.
-func TestCheckAllocationOfInvalidRequests(t *testing.T) {
+func TestCheckSegmentsOfInvalidRequests(t *testing.T) {
 	three := []nodeset.Segment{{First: 0, Last: 1, Cores: 2, GPUs: 3}}
 	for name, r := range map[string]bids.Request{
 		"nothing":         {},
@@ -40,7 +40,7 @@ func TestCheckAllocationOfInvalidRequests(t *testing.T) {
 		"too few to fill": {Cores: 4, TasksPerNode: 1, MaxNodes: 2, MinGPUs: 3},
 	} {
 		require.Error(t, place.Validate(&r), name)
-		require.Error(t, core.CheckAllocation(&r, three, 2), name)
+		require.Error(t, place.CheckSegments(&r, three, 2), name)
 	}
 }
 

@@ -214,7 +214,7 @@ func (w *window) offer(s *Snapshot, job *Job) []nodeset.Segment {
 	}
 	r := job.Request
 	r.Contiguous = r.Contiguous || w.opts.ContiguousOnly
-	if CheckAllocation(&r, job.Offer, s.Nodes.Len()) != nil || checkBelow(s.Topology, &r, job.Offer) != nil ||
+	if place.CheckSegments(&r, job.Offer, s.Nodes.Len()) != nil || checkBelow(s.Topology, &r, job.Offer) != nil ||
 		barred(s.Claims, s.Now, job, job.Offer) != nil {
 		return nil
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/highs"
 	"github.com/aucsched/aucsched/internal/market"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/test/requests"
@@ -499,7 +500,7 @@ func TestHiddenFits(t *testing.T) {
 		trial := new(nodeset.Table)
 		trial.CopyFrom(s.Nodes)
 		for j, job := range s.Pending {
-			require.NoError(t, core.CheckAllocation(&job.Request, h.places[j], s.Nodes.Len()), "window %d job %d %+v", seed, j, job)
+			require.NoError(t, place.CheckSegments(&job.Request, h.places[j], s.Nodes.Len()), "window %d job %d %+v", seed, j, job)
 			require.NoError(t, trial.Allocate(h.places[j]), "window %d", seed)
 		}
 		all := func(p *core.Plan) int {

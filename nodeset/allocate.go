@@ -7,10 +7,8 @@ import (
 	"math/bits"
 )
 
-// Allocate takes an allocation off the free cores and GPUs. If anything of it is
-// not free, on a node that is down or in bad form, it changes nothing and says
-// what is wrong. Time is in the number of nodes of the allocation.
-func (t *Table) Allocate(segs []Segment) error {
+// allocate is Allocate of cores and GPUs alone.
+func (t *Table) allocate(segs []Segment) error {
 	if err := CheckSegments(segs, t.Len()); err != nil {
 		return err
 	}
@@ -102,10 +100,8 @@ func (t *Table) takeGPUs(w int, m uint64, k int) {
 	}
 }
 
-// Release gives an allocation back. If that would leave a node with more free
-// than it has in all, or the form is bad, it changes nothing and says so. It is
-// allowed on nodes that are down. Time is in the number of nodes released.
-func (t *Table) Release(segs []Segment) error {
+// release is Release of cores and GPUs alone.
+func (t *Table) release(segs []Segment) error {
 	if err := CheckSegments(segs, t.Len()); err != nil {
 		return err
 	}

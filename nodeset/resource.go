@@ -44,9 +44,9 @@ func (u Use) Of(cores uint16, gpus uint8) int64 {
 // Uses is what an allocation takes of rows, by ascending Row; nil: nothing.
 type Uses []Use
 
-// Check reports the first fault of uses of further resources: rows that do not ascend, that there
+// check reports the first fault of uses of further resources: rows that do not ascend, that there
 // are not as many of, or an amount that is negative or above MaxAmount.
-func (u Uses) Check(resources int) error {
+func (u Uses) check(resources int) error {
 	return u.CheckRows("resource", resources, Use{PerNode: MaxAmount, PerCore: MaxAmount, PerGPU: MaxAmount})
 }
 
@@ -131,13 +131,14 @@ func (t *Table) SetFreeOf(r, n int, amount int64) error {
 	return nil
 }
 
-// AllocateWith is Allocate, and takes what the nodes give of further resources. If anything
-// is not free it changes nothing and says what.
-func (t *Table) AllocateWith(segs []Segment, uses Uses) error {
+// Allocate takes an allocation off the free cores and GPUs, and what goes with it of further
+// resources. If anything of it is not free, on a node that is down or in bad form, it changes
+// nothing and says what is wrong. Time is in the number of nodes of the allocation.
+func (t *Table) Allocate(segs []Segment, uses ...Use) error {
 	if len(uses) == 0 {
-		return t.Allocate(segs)
+		return t.allocate(segs)
 	}
-	if err := uses.Check(len(t.more)); err != nil {
+	if err := Uses(uses).check(len(t.more)); err != nil {
 		return err
 	}
 	if err := CheckSegments(segs, t.Len()); err != nil {
@@ -156,7 +157,7 @@ func (t *Table) AllocateWith(segs []Segment, uses Uses) error {
 		x := &t.more[u.Row]
 		return fmt.Errorf("node %d has %d %s free: %d are asked for", n, x.free[n], x.name, u.Of(s.Cores, s.GPUs))
 	}
-	if err := t.Allocate(segs); err != nil {
+	if err := t.allocate(segs); err != nil {
 		return err
 	}
 	t.addOf(segs, uses, -1)
@@ -166,12 +167,14 @@ func (t *Table) AllocateWith(segs []Segment, uses Uses) error {
 	return nil
 }
 
-// ReleaseWith is Release, and gives back what AllocateWith has taken.
-func (t *Table) ReleaseWith(segs []Segment, uses Uses) error {
+// Release gives an allocation back, and what went with it. If that would leave a node with more
+// free than it has in all, or the form is bad, it changes nothing and says so. It is allowed on
+// nodes that are down. Time is in the number of nodes released.
+func (t *Table) Release(segs []Segment, uses ...Use) error {
 	if len(uses) == 0 {
-		return t.Release(segs)
+		return t.release(segs)
 	}
-	if err := uses.Check(len(t.more)); err != nil {
+	if err := Uses(uses).check(len(t.more)); err != nil {
 		return err
 	}
 	if err := CheckSegments(segs, t.Len()); err != nil {
@@ -196,7 +199,7 @@ func (t *Table) ReleaseWith(segs []Segment, uses Uses) error {
 			}
 		}
 	}
-	if err := t.Release(segs); err != nil {
+	if err := t.release(segs); err != nil {
 		return err
 	}
 	t.addOf(segs, uses, 1)
@@ -206,7 +209,7 @@ func (t *Table) ReleaseWith(segs []Segment, uses Uses) error {
 	return nil
 }
 
-// FitsWith reports whether AllocateWith would take an allocation, which has to be in good form. One
+// FitsWith reports whether Allocate would take an allocation, which has to be in good form. One
 // that names no bin for its share could name one then.
 func (t *Table) FitsWith(segs []Segment, uses Uses) bool {
 	if share := t.ShareOf(uses); share > 0 && segs[0].Bin != 0 {

@@ -95,7 +95,7 @@ func TestFurtherResourcesAreCounted(t *testing.T) {
 		for range 30 {
 			if len(all) > 0 && rng.IntN(3) == 0 {
 				k := rng.IntN(len(all))
-				require.NoError(t, table.ReleaseWith(all[k].segs, all[k].uses))
+				require.NoError(t, table.Release(all[k].segs, all[k].uses...))
 				free.add(all[k].segs, all[k].uses, 1, total)
 				all = slices.Delete(all, k, k+1)
 				continue
@@ -104,7 +104,7 @@ func TestFurtherResourcesAreCounted(t *testing.T) {
 			after := free.clone()
 			fits := after.add(segs, uses, -1, total)
 			require.Equal(t, fits, table.FitsWith(segs, uses))
-			err := table.AllocateWith(segs, uses)
+			err := table.Allocate(segs, uses...)
 			require.Equal(t, fits, err == nil, "%v", err)
 			if fits {
 				free, all = after, append(all, held{segs, uses})
@@ -114,7 +114,7 @@ func TestFurtherResourcesAreCounted(t *testing.T) {
 			}
 			over := free.clone()
 			if !over.add(segs, uses, 1, total) {
-				require.Error(t, table.ReleaseWith(segs, uses))
+				require.Error(t, table.Release(segs, uses...))
 			}
 		}
 		var again Table
@@ -198,7 +198,7 @@ func TestLimitFromIsExactWithoutCores(t *testing.T) {
 		}
 		for range 5 {
 			segs, uses := drawTaking(rng, table.Len(), table.Resources())
-			_ = table.AllocateWith(segs, uses) // where there is room
+			_ = table.Allocate(segs, uses...) // where there is room
 		}
 		var seen, none Table
 		seen.CopyFreeFrom(table)
@@ -214,9 +214,9 @@ func TestLimitFromIsExactWithoutCores(t *testing.T) {
 				} else if !fits {
 					refused++
 				}
-				require.Equal(t, fits, none.AllocateWith(seg, uses) == nil)
+				require.Equal(t, fits, none.Allocate(seg, uses...) == nil)
 				if fits {
-					require.NoError(t, none.ReleaseWith(seg, uses))
+					require.NoError(t, none.Release(seg, uses...))
 				}
 			}
 			if seen.Free(n).Cores > 0 {
@@ -241,14 +241,14 @@ func TestFurtherResourcesRefuse(t *testing.T) {
 		"node 1: 7 memory free of 6":                 func() error { return table.SetFreeOf(0, 1, 7) },
 		"there is no resource 1 of 1":                func() error { return table.SetFreeOf(1, 0, 0) },
 		"node 2 is outside 0-1":                      func() error { return table.SetFreeOf(0, 2, 0) },
-		"resource 1 of 1":                            func() error { return table.AllocateWith([]Segment{{}}, Uses{{Row: 1}}) },
-		"resource 0 comes after resource 0":          func() error { return Uses{{}, {}}.Check(1) },
-		"resource 0: -1: must be 0 to":               func() error { return Uses{{PerCore: -1}}.Check(1) },
-		"resource 0: 2147483648: must be 0 to":       func() error { return Uses{{PerGPU: MaxAmount + 1}}.Check(1) },
-		"resource 0: 1: must be 0 to 0":              func() error { return Uses{{PerJob: 1}}.Check(1) },
-		"node 0 has 5 memory free: 8 are asked for":  func() error { return table.AllocateWith([]Segment{{Cores: 4}}, Uses{{PerCore: 2}}) },
-		"node 0 would have 6 of 5 memory free":       func() error { return table.ReleaseWith([]Segment{{Cores: 1}}, Uses{{PerNode: 1}}) },
-		"segment 0: nodes 1-0 are out of order or o": func() error { return table.AllocateWith([]Segment{{First: 1}}, Uses{{}}) },
+		"resource 1 of 1":                            func() error { return table.Allocate([]Segment{{}}, Uses{{Row: 1}}...) },
+		"resource 0 comes after resource 0":          func() error { return Uses{{}, {}}.check(1) },
+		"resource 0: -1: must be 0 to":               func() error { return Uses{{PerCore: -1}}.check(1) },
+		"resource 0: 2147483648: must be 0 to":       func() error { return Uses{{PerGPU: MaxAmount + 1}}.check(1) },
+		"resource 0: 1: must be 0 to 0":              func() error { return Uses{{PerJob: 1}}.check(1) },
+		"node 0 has 5 memory free: 8 are asked for":  func() error { return table.Allocate([]Segment{{Cores: 4}}, Uses{{PerCore: 2}}...) },
+		"node 0 would have 6 of 5 memory free":       func() error { return table.Release([]Segment{{Cores: 1}}, Uses{{PerNode: 1}}...) },
+		"segment 0: nodes 1-0 are out of order or o": func() error { return table.Allocate([]Segment{{First: 1}}, Uses{{}}...) },
 	} {
 		require.ErrorContains(t, do(), words)
 	}

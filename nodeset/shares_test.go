@@ -111,7 +111,7 @@ func TestSharesAgainstACount(t *testing.T) {
 			if len(w.jobs) > 0 && rng.IntN(3) == 0 {
 				i := rng.IntN(len(w.jobs))
 				h := w.jobs[i]
-				require.NoError(t, table.ReleaseWith([]Segment{h.seg}, h.uses))
+				require.NoError(t, table.Release([]Segment{h.seg}, h.uses...))
 				w.jobs = append(w.jobs[:i], w.jobs[i+1:]...)
 			} else {
 				n := int32(rng.IntN(len(w.nodes)))
@@ -127,7 +127,7 @@ func TestSharesAgainstACount(t *testing.T) {
 				}
 				w.jobs = append(w.jobs, h)
 				segs := []Segment{h.seg}
-				err := table.AllocateWith(segs, h.uses)
+				err := table.Allocate(segs, h.uses...)
 				require.Equal(t, w.fits(), err == nil)
 				if err != nil {
 					w.jobs = w.jobs[:len(w.jobs)-1]
@@ -153,7 +153,7 @@ func TestSharesOfTwoTables(t *testing.T) {
 			n := rng.IntN(len(w.nodes))
 			uses := Uses{{PerNode: 1 + rng.Int64N(10)}}
 			to := []*Table{a, &b}[rng.IntN(2)]
-			_ = to.AllocateWith([]Segment{{First: int32(n), Last: int32(n), Cores: 1, Bin: uint8(rng.IntN(7))}}, uses)
+			_ = to.Allocate([]Segment{{First: int32(n), Last: int32(n), Cores: 1, Bin: uint8(rng.IntN(7))}}, uses...)
 		}
 		least.CopyFrom(a)
 		least.Intersect(&b)
@@ -175,8 +175,8 @@ func TestSharesOfTwoTables(t *testing.T) {
 				left = math.MaxInt32 + share
 			}
 			require.EqualValues(t, left-share, lens.Spare()[n])
-			require.NoError(t, a.AllocateWith(segs, uses))
-			require.NoError(t, b.AllocateWith(segs, uses))
+			require.NoError(t, a.Allocate(segs, uses...))
+			require.NoError(t, b.Allocate(segs, uses...))
 		}
 	})
 	require.Greater(t, fitted, 100)
@@ -205,7 +205,7 @@ func TestSharesFaults(t *testing.T) {
 	require.ErrorContains(t, table.SetBin(0, 2, 10), "would have more than 1 GPUs free")
 	require.NoError(t, table.SetFree(0, Capacity{Cores: 4}))
 	take := func(bin uint8, u Use) error {
-		return table.AllocateWith([]Segment{{First: 0, Last: 0, Cores: 1, Bin: bin}}, Uses{u})
+		return table.Allocate([]Segment{{First: 0, Last: 0, Cores: 1, Bin: bin}}, Uses{u}...)
 	}
 	require.ErrorContains(t, take(2, Use{PerNode: 4}), "GPU 2 has 3 shares free: 4 are asked for")
 	require.ErrorContains(t, take(2, Use{PerNode: 1, PerCore: 1}), "by node, not by core")

@@ -320,7 +320,7 @@ func (a *IPSched) decide(s *core.Snapshot, p *core.Plan, late bool) error {
 		}
 		job := *s.Pending[d.Job]
 		job.Request = a.asked[d.Job]
-		if err := core.CheckAllocation(&a.asked[d.Job], segs, s.Nodes.Len()); err != nil {
+		if err := place.CheckSegments(&a.asked[d.Job], segs, s.Nodes.Len()); err != nil {
 			return fmt.Errorf("the solver's choice is not what job %s asks for: %w", job.ID, err)
 		}
 		if err := a.scratch.Allocate(segs); err != nil {

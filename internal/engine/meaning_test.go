@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/market"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/requests"
 )
 
@@ -33,7 +33,7 @@ func TestJobsMeanWhatRequestsMean(t *testing.T) {
 		d := Decision{GPUs: c.Segs[0].GPUs, BidClass: 'A'}
 		err := checkJob(in, 0, &in.Jobs[0], &d, segments(c), make([]int, c.Nodes), make([]int, c.Nodes))
 		require.Equal(t, c.OK, err == nil, "%s: %+v on %+v: %v", c.Name, in.Jobs[0], c.Segs, err)
-		err = core.CheckAllocation(&s.Pending[0].Request, c.Segs, c.Nodes)
+		err = place.CheckSegments(&s.Pending[0].Request, c.Segs, c.Nodes)
 		require.Equal(t, c.OK, err == nil, "%s: %+v on %+v: %v", c.Name, s.Pending[0].Request, c.Segs, err)
 	}
 	for _, c := range requests.Cases() {

@@ -82,11 +82,11 @@ func feasible(space *market.Space, variants []market.Variant, book *market.Book,
 	}
 	for _, i := range chosen {
 		v := &variants[book.Bids[i].Job]
-		if now.AllocateWith(book.Allocation(int(i)), v.Spec.More()) != nil {
+		if now.Allocate(book.Allocation(int(i)), v.Spec.More()...) != nil {
 			return false, false
 		}
 		for k := range v.Crosses {
-			if left[k].AllocateWith(book.Allocation(int(i)), v.Spec.More()) != nil {
+			if left[k].Allocate(book.Allocation(int(i)), v.Spec.More()...) != nil {
 				return false, false
 			}
 		}

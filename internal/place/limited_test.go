@@ -30,8 +30,7 @@ func drawResidual(t *rapid.T, rng *rand.Rand) (now *nodeset.Table, left []*nodes
 		l.CopyFrom(now)
 		for range rng.IntN(9) {
 			first := rng.IntN(n)
-			_ = l.AllocateWith([]nodeset.Segment{{First: int32(first), Last: int32(min(first+rng.IntN(20), n-1)), Cores: 2}},
-				nodeset.Uses{{PerNode: rng.Int64N(9)}}) // where there is room
+			_ = l.Allocate([]nodeset.Segment{{First: int32(first), Last: int32(min(first+rng.IntN(20), n-1)), Cores: 2}}, nodeset.Uses{{PerNode: rng.Int64N(9)}}...) // where there is room
 		}
 		left = append(left, l)
 	}

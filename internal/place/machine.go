@@ -108,7 +108,7 @@ func (m *Machine) fewestNodes(s *Spec) (int, error) {
 
 // fewestOf is fewestNodes for a request that takes uses of further resources.
 func (m *Machine) fewestOf(s *Spec, uses nodeset.Uses) (int, error) {
-	if err := uses.Check(m.resources()); err != nil {
+	if err := CheckUses(uses, m.resources()); err != nil {
 		return 0, err
 	}
 	if err := m.noNode(s, uses); err != nil {
@@ -159,7 +159,7 @@ func (m *Machine) sees(s *Spec, uses nodeset.Uses, n int) nodeset.Capacity {
 
 // lacking says which further resource a request is too large for, or that they are together.
 func (m *Machine) lacking(s *Spec) error {
-	if err := s.More().Check(m.resources()); err != nil {
+	if err := CheckUses(s.More(), m.resources()); err != nil {
 		return fmt.Errorf("uses: %w", err)
 	}
 	for _, u := range s.More() {

@@ -6,12 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // MaxParts is how many requests a job may consist of.
-const MaxParts = bids.MaxComponents + 1
+const MaxParts = 16
 
 // Parts are the requests of a job that consists of several, which start together or not at all. An
 // allocation for it is those for all parts, one after the other; the segments say for which each
@@ -133,7 +132,7 @@ func CutPart(segs []nodeset.Segment) (part, rest []nodeset.Segment) {
 // Allocate takes segs, an allocation for s, off t. If t lacks any of it, t is as it was.
 func (s *Spec) Allocate(t *nodeset.Table, segs []nodeset.Segment) error {
 	if s.Parts == nil {
-		return t.AllocateWith(segs, s.More())
+		return t.Allocate(segs, s.More()...)
 	}
 	return s.Parts.Allocate(t, segs)
 }
@@ -141,7 +140,7 @@ func (s *Spec) Allocate(t *nodeset.Table, segs []nodeset.Segment) error {
 // Release gives segs, an allocation for s, back to t.
 func (s *Spec) Release(t *nodeset.Table, segs []nodeset.Segment) error {
 	if s.Parts == nil {
-		return t.ReleaseWith(segs, s.More())
+		return t.Release(segs, s.More()...)
 	}
 	return s.Parts.Release(t, segs)
 }
@@ -152,7 +151,7 @@ func (x *Parts) Allocate(t *nodeset.Table, segs []nodeset.Segment) error {
 		var part []nodeset.Segment
 		done := segs[:len(segs)-len(rest)]
 		part, rest = CutPart(rest)
-		if err := t.AllocateWith(part, x.Specs[part[0].Part].More()); err != nil {
+		if err := t.Allocate(part, x.Specs[part[0].Part].More()...); err != nil {
 			must(x.Release(t, done))
 			return fmt.Errorf("%s: %w", PartName(int(part[0].Part)), err)
 		}
@@ -165,7 +164,7 @@ func (x *Parts) Release(t *nodeset.Table, segs []nodeset.Segment) error {
 	for len(segs) > 0 {
 		var part []nodeset.Segment
 		part, segs = CutPart(segs)
-		if err := t.ReleaseWith(part, x.Specs[part[0].Part].More()); err != nil {
+		if err := t.Release(part, x.Specs[part[0].Part].More()...); err != nil {
 			return fmt.Errorf("%s: %w", PartName(int(part[0].Part)), err)
 		}
 	}
@@ -179,7 +178,7 @@ func (x *Parts) Fits(t *nodeset.Table, segs []nodeset.Segment) bool {
 		part, more := CutPart(rest)
 		uses := x.Specs[part[0].Part].More()
 		if ok = t.FitsWith(part, uses); ok {
-			must(t.AllocateWith(part, uses))
+			must(t.Allocate(part, uses...))
 			rest = more
 		}
 	}

@@ -197,7 +197,7 @@ func (p *Placer) placeInOrder(s *Spec, o PartsOptions, below nodeset.Mask) (fail
 		from := len(x.got)
 		if !p.placePart(s, k, i, o, below) {
 			for _, k := range x.order[:i] {
-				must(x.table.ReleaseWith(x.got[x.parts[k].first:x.parts[k].last], s.Parts.Specs[k].More()))
+				must(x.table.Release(x.got[x.parts[k].first:x.parts[k].last], s.Parts.Specs[k].More()...))
 			}
 			return i
 		}
@@ -206,7 +206,7 @@ func (p *Placer) placeInOrder(s *Spec, o PartsOptions, below nodeset.Mask) (fail
 			segs[n].Part = uint8(k)
 		}
 		x.parts[k] = span32{from, len(x.got)}
-		must(x.table.AllocateWith(segs, s.Parts.Specs[k].More()))
+		must(x.table.Allocate(segs, s.Parts.Specs[k].More()...))
 	}
 	return -1
 }

@@ -33,7 +33,7 @@ func drawSharedScene(t *rapid.T) (s sharedScene) {
 		n, share := int32(rapid.IntRange(0, s.nodes.Len()-1).Draw(t, "node")), rapid.Int64Range(1, 7).Draw(t, "share")
 		segs := []nodeset.Segment{{First: n, Last: n, Cores: 1}}
 		uses := nodeset.Uses{{PerNode: share}}
-		if ChooseBins(s.nodes, segs, uses, nil) && s.nodes.AllocateWith(segs, uses) == nil {
+		if ChooseBins(s.nodes, segs, uses, nil) && s.nodes.Allocate(segs, uses...) == nil {
 			s.holds = append(s.holds, hold{s.now + rapid.Int64Range(-3, 30).Draw(t, "end"), segs})
 			s.shares = append(s.shares, share)
 		}
@@ -139,7 +139,7 @@ func TestSharePricesAllocateNothing(t *testing.T) {
 	s := scene{nodes: nodes, kinds: []Kind{{GPUs: 4, Weight: 1}}}
 	for n := range int32(100) {
 		segs := []nodeset.Segment{{First: n, Last: n, Cores: 1, Bin: 1}}
-		require.NoError(t, nodes.AllocateWith(segs, nodeset.Uses{{PerNode: 3}}))
+		require.NoError(t, nodes.Allocate(segs, nodeset.Uses{{PerNode: 3}}...))
 		s.holds = append(s.holds, hold{int64(n), segs})
 	}
 	var p Prices

@@ -156,7 +156,7 @@ func settleUses(r *bids.Request, s *Spec) *bids.FieldError {
 	if len(r.Uses) == 0 {
 		return nil
 	}
-	if err := r.Uses.Check(nodeset.MaxResources); err != nil {
+	if err := CheckUses(r.Uses, nodeset.MaxResources); err != nil {
 		return fault("uses", len(r.Uses), err.Error())
 	}
 	for _, u := range r.Uses {
@@ -208,8 +208,8 @@ func PartFault(part int, err error) error {
 // CheckParts reports what is wrong with how the parts go together as a [*bids.FieldError].
 func CheckParts(r *bids.Request) error {
 	switch {
-	case len(r.Components) > bids.MaxComponents:
-		return fault("components", len(r.Components), fmt.Sprintf("must be at most %d", bids.MaxComponents))
+	case len(r.Components) >= MaxParts:
+		return fault("components", len(r.Components), fmt.Sprintf("must be at most %d", MaxParts-1))
 	case r.AllWithin < 0:
 		return fault("all_within", r.AllWithin, "must not be negative")
 	case r.AllWithin > nodeset.MaxNodes:
@@ -231,8 +231,8 @@ func CheckParts(r *bids.Request) error {
 
 // Apartness has a bit for each part that is Apart.
 func Apartness(r *bids.Request) (bits uint32) {
-	for k := range r.Parts() {
-		if r.Part(k).Apart {
+	for k := range 1 + len(r.Components) {
+		if PartOf(r, k).Apart {
 			bits |= 1 << k
 		}
 	}
@@ -245,7 +245,7 @@ func sumSpec(r *bids.Request) (Spec, error) {
 		return Spec{}, err
 	}
 	parts := &Parts{Apart: Apartness(r)}
-	for k := range r.Parts() {
+	for k := range 1 + len(r.Components) {
 		s, err := PartSpec(r, k)
 		if err != nil {
 			return Spec{}, PartFault(k, err)
@@ -253,4 +253,19 @@ func sumSpec(r *bids.Request) (Spec, error) {
 		parts.Specs = append(parts.Specs, s)
 	}
 	return parts.Sum(), nil
+}
+
+// PartOf is one of the parts of a request: 0 is the request itself, of which Components do not
+// count then, and k is Components[k-1].
+func PartOf(r *bids.Request, k int) *bids.Request {
+	if k == 0 {
+		return r
+	}
+	return &r.Components[k-1]
+}
+
+// CheckUses reports the first fault of uses of further resources: see [nodeset.Uses.CheckRows].
+func CheckUses(u nodeset.Uses, resources int) error {
+	const most = nodeset.MaxAmount
+	return u.CheckRows("resource", resources, nodeset.Use{PerNode: most, PerCore: most, PerGPU: most})
 }

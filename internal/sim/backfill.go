@@ -189,7 +189,7 @@ func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, 
 	}
 	defer func() {
 		for i := range b.started {
-			if e := s.Nodes.ReleaseWith(b.started[i].segs, b.started[i].uses); e != nil && err == nil {
+			if e := s.Nodes.Release(b.started[i].segs, b.started[i].uses...); e != nil && err == nil {
 				err = e
 			}
 		}
@@ -355,10 +355,10 @@ func (b *Backfill) start(i int, segs []nodeset.Segment) error {
 	j := b.s.Pending[i]
 	err := b.stopChosen()
 	if err == nil {
-		err = b.s.Nodes.AllocateWith(segs, j.Uses)
+		err = b.s.Nodes.Allocate(segs, j.Uses...)
 	}
 	if err == nil && b.stop.any() {
-		err = b.stop.wide.AllocateWith(segs, j.Uses)
+		err = b.stop.wide.Allocate(segs, j.Uses...)
 	}
 	if err != nil {
 		return fmt.Errorf("job %s: %w", j.ID, err)

@@ -273,7 +273,7 @@ func drawState(t *rapid.T) *core.Snapshot {
 		segs, ok, err := sel.Select(tab, &r, nil, nil)
 		require.NoError(t, err)
 		if ok {
-			require.NoError(t, tab.AllocateWith(segs, r.Uses))
+			require.NoError(t, tab.Allocate(segs, r.Uses...))
 			s.Running = append(s.Running, core.Running{ID: fmt.Sprint("R", i),
 				End: s.Now + rapid.Int64Range(-50, 900).Draw(t, "end"), Segs: segs, Uses: r.Uses})
 		}
@@ -399,7 +399,7 @@ func TestFirstReservationHolds(t *testing.T) {
 		for i, d := range p.Decisions {
 			if d.Start {
 				j := s.Pending[d.Job]
-				require.NoError(t, s.Nodes.AllocateWith(d.Segs, d.Uses))
+				require.NoError(t, s.Nodes.Allocate(d.Segs, d.Uses...))
 				s.Running = append(s.Running, core.Running{ID: j.ID, End: s.Now + j.TimeLimit, Segs: d.Segs, Uses: d.Uses})
 			} else if d.Reason == ReasonResources && first < 0 {
 				first = i
@@ -416,7 +416,7 @@ func TestFirstReservationHolds(t *testing.T) {
 		require.Greater(t, d.Expected, s.Now)
 		for _, run := range s.Running {
 			if run.End <= d.Expected {
-				require.NoError(t, s.Nodes.ReleaseWith(run.Segs, run.Uses))
+				require.NoError(t, s.Nodes.Release(run.Segs, run.Uses...))
 			}
 		}
 		var sel selection.Selector

@@ -110,7 +110,7 @@ func twinStarts(t require.TestingT, s *core.Snapshot, head, behind Order, res in
 		if segs == nil {
 			return false
 		}
-		require.NoError(t, now.AllocateWith(segs, j.Uses))
+		require.NoError(t, now.Allocate(segs, j.Uses...))
 		running = append(running, core.Running{ID: j.ID, End: s.Now + j.TimeLimit, Segs: segs, Uses: j.Uses})
 		starts[i] = true
 		return true
@@ -127,7 +127,7 @@ func twinStarts(t require.TestingT, s *core.Snapshot, head, behind Order, res in
 	idle := new(nodeset.Table)
 	idle.CopyFrom(s.Nodes)
 	for _, r := range s.Running {
-		require.NoError(t, idle.ReleaseWith(r.Segs, r.Uses))
+		require.NoError(t, idle.Release(r.Segs, r.Uses...))
 	}
 	sorted(head, waits)
 	at := 0
@@ -179,7 +179,7 @@ func reserveOne(t require.TestingT, s *core.Snapshot, now *nodeset.Table, runnin
 		tab.CopyFrom(now)
 		for i := range running {
 			if r := &running[i]; r.End <= end {
-				require.NoError(t, tab.ReleaseWith(r.Segs, r.Uses))
+				require.NoError(t, tab.Release(r.Segs, r.Uses...))
 				from = over(r)
 			}
 		}

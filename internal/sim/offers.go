@@ -65,7 +65,7 @@ func (o *Offers) offer(s *core.Snapshot) (err error) {
 	taken := 0
 	defer func() {
 		for i := range taken {
-			if e := s.Nodes.ReleaseWith(o.jobs[i].Offer, o.jobs[i].Uses); e != nil && err == nil {
+			if e := s.Nodes.Release(o.jobs[i].Offer, o.jobs[i].Uses...); e != nil && err == nil {
 				err = e
 			}
 		}
@@ -75,7 +75,7 @@ func (o *Offers) offer(s *core.Snapshot) (err error) {
 		if o.jobs[i].Offer, err = o.next(s.Nodes, job, &o.segs[i]); err != nil {
 			return fmt.Errorf("job %s: %w", job.ID, err)
 		}
-		if err := s.Nodes.AllocateWith(o.jobs[i].Offer, job.Uses); err != nil {
+		if err := s.Nodes.Allocate(o.jobs[i].Offer, job.Uses...); err != nil {
 			return fmt.Errorf("job %s: %w", job.ID, err)
 		}
 		taken = i + 1

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/slurm/selection"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -69,8 +70,8 @@ func TestOffersFitInTurn(t *testing.T) {
 				continue
 			}
 			require.Equal(t, want, got)
-			require.NoError(t, core.CheckAllocation(&j.Request, got, left.Len()))
-			require.NoError(t, left.AllocateWith(got, j.Uses))
+			require.NoError(t, place.CheckSegments(&j.Request, got, left.Len()))
+			require.NoError(t, left.Allocate(got, j.Uses...))
 			if offered++; refused {
 				late++
 			}

@@ -80,7 +80,7 @@ func TestMainSchedulerIsPlain(t *testing.T) {
 			require.NoError(t, err)
 			if ok {
 				require.Equal(t, segs, started[i], "job %d", i)
-				require.NoError(t, s.Nodes.AllocateWith(segs, j.Uses))
+				require.NoError(t, s.Nodes.Allocate(segs, j.Uses...))
 				continue
 			}
 			require.NotContains(t, started, i)

@@ -39,7 +39,7 @@ func (p *stoppable) begin(s *core.Snapshot) error {
 	}
 	p.wide.CopyFrom(s.Nodes)
 	for _, i := range p.order {
-		if err := p.wide.ReleaseWith(s.Running[i].Segs, s.Running[i].Uses); err != nil {
+		if err := p.wide.Release(s.Running[i].Segs, s.Running[i].Uses...); err != nil {
 			return err
 		}
 	}
@@ -101,7 +101,7 @@ func (b *Backfill) tryWithout(k int, j *core.Job, avail nodeset.Mask) ([]nodeset
 	p := &b.stop
 	p.trial.CopyFrom(b.s.Nodes)
 	for _, i := range p.order[:k] {
-		if err := p.trial.ReleaseWith(b.s.Running[i].Segs, b.s.Running[i].Uses); err != nil {
+		if err := p.trial.Release(b.s.Running[i].Segs, b.s.Running[i].Uses...); err != nil {
 			return nil, false, err
 		}
 	}
@@ -136,7 +136,7 @@ func (b *Backfill) stopChosen() error {
 		// from the back, so that those in front stay where they are
 		i := p.order[p.chosen[k]]
 		r := &b.s.Running[i]
-		if err := b.s.Nodes.ReleaseWith(r.Segs, r.Uses); err != nil {
+		if err := b.s.Nodes.Release(r.Segs, r.Uses...); err != nil {
 			return err
 		}
 		for _, s := range r.Segs {
@@ -182,7 +182,7 @@ func (b *Backfill) tellGone() error {
 	slices.Sort(b.stop.gone)
 	for _, i := range b.stop.gone {
 		r := &b.s.Running[i]
-		if err := b.s.Nodes.AllocateWith(r.Segs, r.Uses); err != nil {
+		if err := b.s.Nodes.Allocate(r.Segs, r.Uses...); err != nil {
 			return err
 		}
 		b.choose(r.Segs)

@@ -206,7 +206,7 @@ func (b *Backfill) willRun(j *core.Job, nowOnly bool) (int64, bool, error) {
 			if barrier == 0 {
 				barrier = h.end/window*window + window
 			}
-			if err := b.future.ReleaseWith(h.segs, h.uses); err != nil {
+			if err := b.future.Release(h.segs, h.uses...); err != nil {
 				return 0, false, err
 			}
 			last = i

@@ -231,7 +231,7 @@ func TestPropertyStrandedParts(t *testing.T) {
 			if n := int32(rapid.IntRange(0, nodes.Len()-1).Draw(t, "node")); rapid.Bool().Draw(t, "runs") {
 				segs := []nodeset.Segment{{First: n, Last: n, Cores: uint16(r.TasksPerNode), GPUs: uint8(r.MinGPUs)}}
 				if place.ChooseBins(nodes, segs, r.Uses, nil) {
-					_ = nodes.AllocateWith(segs, r.Uses) // or it does not fit
+					_ = nodes.Allocate(segs, r.Uses...) // or it does not fit
 				}
 				continue
 			}

@@ -608,7 +608,7 @@ func (s *simulator) start(d *core.Decision) error {
 	if !slices.Equal(d.Uses, r.Uses) {
 		return fmt.Errorf("it takes %v of further resources instead of %v", d.Uses, r.Uses)
 	}
-	if err := s.nodes.AllocateWith(d.Segs, r.Uses); err != nil {
+	if err := s.nodes.Allocate(d.Segs, r.Uses...); err != nil {
 		return err
 	}
 	runs, loading := s.runs(j, &r, d.Segs)
@@ -664,7 +664,7 @@ func (s *simulator) end(e ending) error {
 	s.due[e.number] = 0
 	n, last := s.slot[e.number], len(s.running)-1
 	r, h := s.running[n], s.held[n]
-	if err := s.nodes.ReleaseWith(h.Segs, h.Uses); err != nil {
+	if err := s.nodes.Release(h.Segs, h.Uses...); err != nil {
 		return err
 	}
 	if s.cfg.Verify {

@@ -100,9 +100,9 @@ func (w *Window) rivals(from []core.Rival) ([]Rival, error) {
 		if err != nil {
 			return nil, err
 		}
-		to := Rival{Role: r.Role.String(), Nodes: nodes, Cores: nodeset.Cores(r.Segs), GPUs: nodeset.GPUs(r.Segs),
+		to := Rival{Role: r.Role, Nodes: nodes, Cores: nodeset.Cores(r.Segs), GPUs: nodeset.GPUs(r.Segs),
 			Resources: w.amounts(r.Uses, r.Segs), SharedGPU: sharedGPUOf(r.Segs), Worth: r.Worth}
-		if r.Role == core.Holds {
+		if r.Role == "running" {
 			to.Job, to.Preempted = w.Snapshot.Running[r.Job].ID, r.Preempted
 			if slices.ContainsFunc(w.Snapshot.Running, func(r core.Running) bool { return r.Price > 0 }) {
 				to.Preemptable = &r.Preemptable
@@ -110,7 +110,7 @@ func (w *Window) rivals(from []core.Rival) ([]Rival, error) {
 		} else if to.Job = r.ID; r.Job >= 0 {
 			to.Job = w.Snapshot.Pending[r.Job].ID
 		}
-		if r.Role != core.Waits {
+		if r.Role != "waiting" {
 			to.At = w.fromNow(r.At)
 		}
 		all = append(all, to)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/format"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -108,8 +109,11 @@ func (d *Decision) fill(w *Window, k *core.Decision) error {
 		return nil
 	}
 	d.Alternative = k.Alternative
-	for n := range k.Parts() {
-		segs, _ := k.Part(n)
+	for n := range max(1, len(k.PartUses)) {
+		segs := k.Segs
+		if len(k.PartUses) > 0 {
+			segs = place.OfPart(segs, n)
+		}
 		place, err := w.place(segs)
 		if err != nil {
 			return err

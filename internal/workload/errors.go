@@ -40,7 +40,7 @@ func (e *InputError) Error() string {
 // Unwrap gives what is wrong.
 func (e *InputError) Unwrap() error { return e.Err }
 
-// quote quotes a value for a message, cut to a length that leaves it one line.
+// Quote quotes a value for a message, cut to a length that leaves it one line.
 func Quote(s string) string {
 	const most = 60
 	if len(s) > most {

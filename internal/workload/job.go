@@ -69,3 +69,7 @@ type Input struct {
 	// Bytes is the file's size, at least 1 where there is a file.
 	Bytes int64
 }
+
+// Memory is what a job asks for of a node's, in MiB: PerNode, and PerCore for each core that the
+// node gives. Zero: the trace does not say.
+type Memory struct{ PerNode, PerCore int64 }

@@ -18,7 +18,7 @@ const maxLine = 1 << 20
 
 var gzipMagic = []byte{0x1f, 0x8b}
 
-// plain returns r, unpacked if its first bytes say that it is a gzip file, and without a byte order
+// Plain returns r, unpacked if its first bytes say that it is a gzip file, and without a byte order
 // mark. Errors name the file.
 func Plain(r io.Reader, name string) (*bufio.Reader, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
@@ -35,7 +35,7 @@ func Plain(r io.Reader, name string) (*bufio.Reader, error) {
 	return b, nil
 }
 
-// readError puts the usual reason of a failed read into words.
+// ReadError puts the usual reason of a failed read into words.
 func ReadError(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the file is truncated: %w", err)
@@ -43,7 +43,7 @@ func ReadError(err error) error {
 	return fmt.Errorf("reading: %w", err)
 }
 
-// lines goes through the lines of a file, unpacking it where need be.
+// Lines goes through the lines of a file, unpacking it where need be.
 type Lines struct {
 	Name string // of the file, for messages
 	src  io.Reader
@@ -55,7 +55,7 @@ type Lines struct {
 
 func NewLines(r io.Reader, name string) *Lines { return &Lines{Name: name, src: r} }
 
-// next reads a line. A line that an error cuts short is not delivered.
+// Next reads a line. A line that an error cuts short is not delivered.
 func (l *Lines) Next() bool {
 	if l.Err != nil {
 		return false
@@ -89,15 +89,15 @@ func (l *Lines) fail(err error) bool {
 	return false
 }
 
-// text is the current line without the space around it, valid until next.
+// Text is the current line without the space around it, valid until next.
 func (l *Lines) Text() []byte { return bytes.TrimSpace(l.buf) }
 
-// fieldError is an InputError at the current line.
+// FieldError is an InputError at the current line.
 func (l *Lines) FieldError(field, value string, err error) error {
 	return &InputError{File: l.Name, Line: l.N, Field: field, Value: value, Err: err}
 }
 
-// locate puts file and line to an error of the current line.
+// Locate puts file and line to an error of the current line.
 func (l *Lines) Locate(err error) error {
 	var in *InputError
 	if errors.As(err, &in) {

@@ -28,7 +28,7 @@ func (s *sacctReader) memory(q *bids.Request) Memory {
 	}
 }
 
-// divided is a total of q's memory, by node or core.
+// DividedMemory is a total of q's memory, by node or core.
 func DividedMemory(mib int64, q *bids.Request) Memory {
 	over := func(n int) int64 { return min((mib+int64(n)-1)/int64(n), nodeset.MaxAmount) }
 	if q.MinNodes > 0 && q.MinNodes == q.MaxNodes {
@@ -37,10 +37,18 @@ func DividedMemory(mib int64, q *bids.Request) Memory {
 	return Memory{PerCore: over(max(totalCores(q), 1))}
 }
 
+// Mebibytes is an amount in KiB as whole MiB, rounded up, 0 for one that is not known. It is at
+// most nodeset.MaxAmount, which no node has.
+func Mebibytes(kibibytes float64) int64 {
+	return int64(min(max(math.Ceil(kibibytes/kib), 0), nodeset.MaxAmount))
+}
+
 // parseReqMem is parseMemory for what ReqMem says.
 func parseReqMem(v string) (int64, error) {
 	return parseMemory(strings.TrimRight(v, "cn"))
 }
+
+const kib = 1 << 10 // a MiB
 
 // memoryUnits are Slurm's, in MiB.
 var memoryUnits = map[string]float64{"": 1, "K": 1. / kib, "M": 1, "G": kib, "T": kib * kib, "P": kib * kib * kib}

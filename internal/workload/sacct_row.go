@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// row is a line of sacct's output, taken apart by the line of names.
+// Row is a line of sacct's output, taken apart by the line of names.
 type Row struct {
 	Column map[string]int // index of a field by its name in lower case; nil before the names
 	Names  []string
@@ -95,7 +95,7 @@ func (r *Row) split(text string) error {
 	return nil
 }
 
-// get is the value of a field, by its name in lower case; empty if missing.
+// Get is the value of a field, by its name in lower case; empty if missing.
 func (r *Row) Get(name string) string {
 	if i, ok := r.Column[name]; ok {
 		return strings.TrimSpace(r.Fields[i])
@@ -103,19 +103,19 @@ func (r *Row) Get(name string) string {
 	return ""
 }
 
-// blame notes a fault of the row, if it is the first.
+// Blame notes a fault of the row, if it is the first.
 func (r *Row) Blame(err error) {
 	if r.Fault == nil {
 		r.Fault = err
 	}
 }
 
-// bad notes a fault in the value of a field.
+// Bad notes a fault in the value of a field.
 func (r *Row) Bad(name string, err error) {
 	r.Blame(&InputError{Field: r.Names[r.Column[name]], Value: r.Get(name), Err: err})
 }
 
-// parse is the parsed value of a field, or 0 where it is empty or missing.
+// Parse is the parsed value of a field, or 0 where it is empty or missing.
 func (r *Row) Parse(name string, parser func(string) (int64, error)) int64 {
 	v := r.Get(name)
 	if v == "" {
@@ -135,7 +135,7 @@ func (r *Row) number(name string) int64 { return r.Parse(name, ParseCount) }
 // maxCount bounds the counts in sacct's output, so that sums of them are in range.
 const maxCount = 1 << 40
 
-// parseCount parses a whole number of at least 0, with Slurm's suffixes for large
+// ParseCount parses a whole number of at least 0, with Slurm's suffixes for large
 // ones: 1.50K is 1536.
 func ParseCount(v string) (int64, error) {
 	digits := strings.TrimRight(v, "KMG")

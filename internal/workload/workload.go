@@ -82,7 +82,7 @@ func AssignBasicPriorities(jobs []Job) {
 
 func basicPriority(i int64) int64 { return max(firstPriority-i, lastPriority) }
 
-// builder collects the jobs of a file into a Workload.
+// Builder collects the jobs of a file into a Workload.
 type Builder struct {
 	W       Workload
 	LineOf  map[string]int // of each job seen, kept or skipped
@@ -99,7 +99,7 @@ func NewBuilder(name string) *Builder {
 	return &Builder{W: Workload{Name: name}, LineOf: make(map[string]int)}
 }
 
-// see notes that line holds the job called id. Every job is seen once.
+// See notes that line holds the job called id. Every job is seen once.
 func (b *Builder) See(id string, line int) error {
 	if first, ok := b.LineOf[id]; ok {
 		return fmt.Errorf("the job is on line %d already", first)
@@ -162,7 +162,7 @@ func Count(t []Tally, reason string) []Tally {
 	return append(t, Tally{reason, 1})
 }
 
-// add takes a job whose Submit is on the trace's own clock. Its duration and limit
+// Add takes a job whose Submit is on the trace's own clock. Its duration and limit
 // are settled first: see settle.
 func (b *Builder) Add(j Job, extendLimit bool) error {
 	b.settle(&j, extendLimit)
@@ -193,7 +193,7 @@ func (b *Builder) settle(j *Job, extendLimit bool) {
 	}
 }
 
-// finish orders the jobs and makes their times relative to the first one.
+// Finish orders the jobs and makes their times relative to the first one.
 func (b *Builder) Finish() (*Workload, error) {
 	w := &b.W
 	if len(w.Jobs) == 0 && b.first != nil {
@@ -216,7 +216,7 @@ func (b *Builder) Finish() (*Workload, error) {
 	return w, nil
 }
 
-// basic is finish for traces without priorities.
+// Basic is finish for traces without priorities.
 func (b *Builder) Basic() (*Workload, error) {
 	w, err := b.Finish()
 	if err == nil {
@@ -232,7 +232,7 @@ func noJob(skipped []Tally) error {
 	return fmt.Errorf("no job left: %d skipped as %q, and so on", skipped[0].Jobs, skipped[0].Reason)
 }
 
-// requestError takes apart the error of an impossible request.
+// RequestError takes apart the error of an impossible request.
 func RequestError(l *Lines, err error) error {
 	var f *bids.FieldError
 	if errors.As(err, &f) {

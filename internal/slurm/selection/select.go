@@ -83,7 +83,7 @@ func (s *Selector) Select(t *nodeset.Table, r *bids.Request, avail nodeset.Mask,
 	if err != nil {
 		return dst, false, err
 	}
-	if sh.Coreless() || sh.More().Check(t.Resources()) != nil {
+	if sh.Coreless() || place.CheckUses(sh.More(), t.Resources()) != nil {
 		return dst, false, nil // Slurm has no such jobs, or no node has what it uses
 	}
 	machine, share := t, t.ShareOf(sh.More())

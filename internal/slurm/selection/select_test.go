@@ -457,7 +457,7 @@ func TestSelectWithTypedGPUs(t *testing.T) {
 func meetsRequest(t require.TestingT, tab *nodeset.Table, r *bids.Request, sh *place.Spec, segs []nodeset.Segment) {
 	copied := new(nodeset.Table)
 	copied.CopyFrom(tab)
-	require.NoError(t, copied.AllocateWith(segs, r.Uses))
+	require.NoError(t, copied.Allocate(segs, r.Uses...))
 	nodes := nodeset.Nodes(segs)
 	require.GreaterOrEqual(t, nodes, sh.Nodes.Min)
 	require.LessOrEqual(t, nodes, sh.Nodes.Max)

@@ -213,7 +213,7 @@ func (w *World) give(l *core.Lack) {
 func (w *World) withoutRivals(o *Outcome, job *Job, found *core.Explanation) bool {
 	gone := make(map[int]bool)
 	for _, r := range found.Rivals {
-		if r.Role == core.Wins || r.Role == core.Keeps {
+		if r.Role == "starting" || r.Role == "reserved" {
 			gone[r.Job] = true
 		}
 	}

@@ -184,7 +184,7 @@ func (w *World) addRunning(s *core.Snapshot) error {
 						Cores: uint16(p.Cores), GPUs: uint8(p.GPUs), Bin: uint8(p.Bin)})
 				}
 			}
-			if err := s.Nodes.AllocateWith(r.Segs, r.Uses); err != nil {
+			if err := s.Nodes.Allocate(r.Segs, r.Uses...); err != nil {
 				return err
 			}
 			s.Running, w.claimOf = append(s.Running, r), append(w.claimOf, i)
