@@ -94,7 +94,7 @@ func (x *Layouts) measure(w *Window, d *layout.Determiner) error {
 			type3++
 		}
 	}
-	x.Fixed = ModelSize{int64(m.Columns()), jobs + 2*nodes}
+	x.Fixed = ModelSize{int64(len(m.Value)), jobs + 2*nodes}
 	x.Printed.Columns, x.Printed.Rows = layout.PaperSize(jobs, nodes, int64(len(book.Bids)), type3)
 	x.Direct = ModelSize{int64(p.Columns()), int64(p.Rows())}
 	return nil

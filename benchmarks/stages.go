@@ -133,7 +133,7 @@ func Model(w *Window) Stage {
 		Run:   func() error { return build.Build(&space, w.Variants, &book, nil, &m) },
 		Check: func() error { return checkModel(w, &book, &m) },
 		Sizes: func() []Size {
-			return []Size{{"columns", m.Columns()}, {"rows", m.Groups() + len(m.Cap)}, {"entries", len(m.Row)}}
+			return []Size{{"columns", len(m.Value)}, {"rows", m.Groups() + len(m.Cap)}, {"entries", len(m.Row)}}
 		},
 	}
 }
@@ -144,8 +144,8 @@ func checkModel(w *Window, book *market.Book, m *ipmodel.Model) error {
 	if err := m.Validate(); err != nil {
 		return err
 	}
-	if m.Columns() != len(book.Bids) || m.Groups() != len(w.Variants) {
-		return fmt.Errorf("%d columns in %d groups, for %d bids of %d jobs", m.Columns(), m.Groups(), len(book.Bids), len(w.Variants))
+	if len(m.Value) != len(book.Bids) || m.Groups() != len(w.Variants) {
+		return fmt.Errorf("%d columns in %d groups, for %d bids of %d jobs", len(m.Value), m.Groups(), len(book.Bids), len(w.Variants))
 	}
 	var r ipmodel.Result
 	if err := native.New().Solve(context.Background(), m, ipmodel.Options{Work: 100_000}, &r); err != nil {

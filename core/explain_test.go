@@ -278,7 +278,7 @@ func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but in
 				require.NoError(t, then.Allocate(o.Segs, o.Uses...))
 			}
 		}
-		least.Intersect(then)
+		least.SetLeast(0, least.Len()-1, least, then)
 	}
 	_, ok := requests.Place(least, &job.Request, job.MinGPUs)
 	return ok

@@ -57,7 +57,7 @@ func (v *view) least(o *view) {
 		v.left[i] = min(v.left[i], left)
 	}
 	if v.nodes != nil {
-		v.nodes.Intersect(o.nodes)
+		v.nodes.SetLeast(0, v.nodes.Len()-1, v.nodes, o.nodes)
 	}
 }
 

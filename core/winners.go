@@ -35,7 +35,7 @@ func (x *winners) find(ctx context.Context, l Limits, in *stages) error {
 	start := x.bestStart(w, r, book, m)
 	o := ipmodel.Options{
 		Deadline: l.Deadline, Now: x.opts.Clock, Seed: l.Seed, Start: start,
-		Work: min(x.opts.Work, workPerEntry*int64(len(m.Row)+m.Columns())),
+		Work: min(x.opts.Work, workPerEntry*int64(len(m.Row)+len(m.Value))),
 	}
 	x.in = market.Window{Space: &r.space, Variants: w.variants, Book: book, Fixed: &m.Model}
 	if err := x.by.Determine(ctx, &x.in, o, &x.result); err != nil {

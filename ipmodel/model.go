@@ -41,9 +41,6 @@ type Model struct {
 	ColName, RowName []string
 }
 
-// Columns is the number of columns.
-func (m *Model) Columns() int { return len(m.Value) }
-
 // Groups is the number of groups.
 func (m *Model) Groups() int { return max(0, len(m.GroupStart)-1) }
 
@@ -66,7 +63,7 @@ const MaxTotalValue = 1 << 61
 // indices out of range, negative numbers or sums that would overflow. Solvers refuse
 // such a model. A [Builder]'s is valid.
 func (m *Model) Validate() error {
-	n := m.Columns()
+	n := len(m.Value)
 	switch {
 	case n == 0 && m.Groups() == 0 && len(m.Row) == 0:
 		return nil
@@ -95,7 +92,7 @@ func (m *Model) Validate() error {
 func (m *Model) validateColumns() error {
 	var total int64
 	for g := range m.Groups() {
-		if m.GroupStart[g+1] < m.GroupStart[g] || int(m.GroupStart[g+1]) > m.Columns() {
+		if m.GroupStart[g+1] < m.GroupStart[g] || int(m.GroupStart[g+1]) > len(m.Value) {
 			return fmt.Errorf("group %d ends before it starts or beyond the last column", g)
 		}
 		var most int64
@@ -109,7 +106,7 @@ func (m *Model) validateColumns() error {
 			return fmt.Errorf("the worths add up to more than %d", int64(MaxTotalValue))
 		}
 	}
-	for i := range m.Columns() {
+	for i := range len(m.Value) {
 		if m.ColStart[i+1] < m.ColStart[i] || int(m.ColStart[i+1]) > len(m.Row) {
 			return fmt.Errorf("column %d ends before it starts or beyond the last entry", i)
 		}
@@ -134,8 +131,8 @@ func (m *Model) Check(chosen []int32) (worth int64, err error) {
 	used := make(map[int32]int64)
 	taken := make([]int, m.Groups())
 	for _, i := range chosen {
-		if i < 0 || int(i) >= m.Columns() {
-			return 0, fmt.Errorf("column %d is outside 0-%d", i, m.Columns()-1)
+		if i < 0 || int(i) >= len(m.Value) {
+			return 0, fmt.Errorf("column %d is outside 0-%d", i, len(m.Value)-1)
 		}
 		for g := range taken {
 			if m.GroupStart[g] <= i && i < m.GroupStart[g+1] {

@@ -88,6 +88,6 @@ func BenchmarkIntersect(b *testing.B) {
 	}
 	for b.Loop() {
 		u.CopyFrom(t)
-		u.Intersect(o)
+		u.SetLeast(0, u.Len()-1, u, o)
 	}
 }

@@ -79,17 +79,9 @@ func copyRows(dst, src [][]uint64) [][]uint64 {
 	return dst
 }
 
-// Intersect lowers what every node of t has free to what o has free at the most,
-// and takes down the nodes that are down in o. Both describe the same machine.
-func (t *Table) Intersect(o *Table) {
-	for w := range t.down {
-		t.down[w] |= o.down[w]
-	}
-	t.SetLeast(0, t.Len()-1, t, o)
-}
-
 // SetLeast sets what the nodes first to last have free to what they have free in a or in
-// b, whichever is less. All tables describe the same machine, and t may be one of them.
+// b, whichever is less, and takes those down that are down in either. All tables describe the
+// same machine, and t may be one of them.
 func (t *Table) SetLeast(first, last int, a, b *Table) {
 	t.setLeastShares(first, last, a, b) // which looks at the GPUs that they have
 	for n := first; n <= last; n++ {
@@ -100,6 +92,7 @@ func (t *Table) SetLeast(first, last int, a, b *Table) {
 	s := Segment{First: int32(first), Last: int32(last)}
 	for w := first >> 6; w <= last>>6; w++ {
 		m := s.within(w)
+		t.down[w] = t.down[w]&^m | (a.down[w]|b.down[w])&m
 		t.plane.setLeast(w, m, &a.plane, &b.plane)
 		cores := uint32(t.plane.sum(w, ^uint64(0)))
 		t.freeCores += int64(cores) - int64(t.block[w])

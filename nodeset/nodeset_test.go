@@ -215,7 +215,7 @@ func TestIntersectIsTheLeastOfEachNode(t *testing.T) {
 			want.SetUp(n, a.Up(n) && b.Up(n))
 		}
 		before := state(b)
-		a.Intersect(b)
+		a.SetLeast(0, a.Len()-1, a, b)
 		require.Equal(r, want, a)
 		require.Equal(r, before, state(b))
 	})
@@ -244,6 +244,7 @@ func TestSetLeastIsTheLeastOfEachNode(t *testing.T) {
 		for n := first; n <= last; n++ {
 			x, y := a.Free(n), b.Free(n)
 			require.NoError(r, want.SetFree(n, Capacity{min(x.Cores, y.Cores), min(x.GPUs, y.GPUs)}))
+			want.SetUp(n, a.Up(n) && b.Up(n))
 		}
 		tab.SetLeast(first, last, a, b)
 		require.Equal(r, want, tab)

@@ -156,7 +156,7 @@ func TestSharesOfTwoTables(t *testing.T) {
 			_ = to.Allocate([]Segment{{First: int32(n), Last: int32(n), Cores: 1, Bin: uint8(rng.IntN(7))}}, uses...)
 		}
 		least.CopyFrom(a)
-		least.Intersect(&b)
+		least.SetLeast(0, least.Len()-1, &least, &b)
 		for n := range w.nodes {
 			share := 1 + rng.Int64N(10)
 			uses := Uses{{PerNode: share}}

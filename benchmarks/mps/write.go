@@ -68,7 +68,7 @@ func newNames(m *ipmodel.Model) (n names, err error) {
 			n.group[g] = freeName("g"+strconv.Itoa(g), taken)
 		}
 	}
-	n.column, err = namesOf("column", m.ColName, m.Columns(), "c", map[string]bool{})
+	n.column, err = namesOf("column", m.ColName, len(m.Value), "c", map[string]bool{})
 	return n, err
 }
 

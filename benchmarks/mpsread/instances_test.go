@@ -73,7 +73,7 @@ func TestInstancesAgainstTheChecker(t *testing.T) {
 			start := time.Now()
 			p := readFile(t, file)
 			t.Logf("read in %v: %d columns, %d groups, %d rows, %d entries, exact: %t", time.Since(start),
-				p.Model.Columns(), p.Model.Groups(), len(p.Model.Cap), len(p.Model.Row), p.Exact)
+				len(p.Model.Value), p.Model.Groups(), len(p.Model.Cap), len(p.Model.Row), p.Exact)
 			require.NoError(t, p.Model.Validate())
 			best := strings.TrimSuffix(file, ".mps.gz") + ".sol"
 			chosen := firstFit(p.Model)

@@ -90,7 +90,7 @@ func (w *Window) write(out io.Writer) error {
 		p(" RHS r%d %d\n", r, c)
 	}
 	p("BOUNDS\n")
-	for i := range m.Columns() {
+	for i := range len(m.Value) {
 		p(" UP BND c%d 1\n", i)
 	}
 	p("ENDATA\n")

@@ -39,7 +39,7 @@ type lastUnits struct {
 }
 
 func (s *lastUnits) prepare() {
-	s.order = make([]int32, s.m.Columns())
+	s.order = make([]int32, len(s.m.Value))
 	for i := range s.order {
 		s.order[i] = int32(i)
 	}

@@ -107,7 +107,7 @@ func (r *run) giveStart(highs unsafe.Pointer) {
 	if r.start == nil {
 		return
 	}
-	x := make([]C.double, r.model.Columns())
+	x := make([]C.double, len(r.model.Value))
 	for _, i := range r.start {
 		x[i] = 1
 	}
@@ -117,7 +117,7 @@ func (r *run) giveStart(highs unsafe.Pointer) {
 //export aucschedImproved
 func aucschedImproved(self C.uintptr_t, x *C.double) C.int {
 	r := cgo.Handle(self).Value().(*run)
-	return r.solution(unsafe.Slice((*float64)(unsafe.Pointer(x)), r.model.Columns()))
+	return r.solution(unsafe.Slice((*float64)(unsafe.Pointer(x)), len(r.model.Value)))
 }
 
 //export aucschedProgress

@@ -18,7 +18,7 @@ type program struct {
 }
 
 func newProgram(m *ipmodel.Model, s scaling) *program {
-	p := &program{cost: make([]float64, m.Columns())}
+	p := &program{cost: make([]float64, len(m.Value))}
 	for i, w := range m.Value {
 		p.cost[i] = -s.cost(w)
 	}
@@ -78,7 +78,7 @@ func byRow(m *ipmodel.Model) (first, column, coef []int32) {
 	}
 	next := append([]int32(nil), first...)
 	column, coef = make([]int32, len(m.Row)), make([]int32, len(m.Row))
-	for i := range m.Columns() {
+	for i := range len(m.Value) {
 		for k := m.ColStart[i]; k < m.ColStart[i+1]; k++ {
 			at := &next[m.Row[k]]
 			column[*at], coef[*at] = int32(i), m.Coef[k]

@@ -31,7 +31,7 @@ func newScaling(m *ipmodel.Model) scaling {
 		s.divisor = divisor
 	}
 	s.shift = max(0, bits.Len64(uint64(most/s.divisor))-costBits)
-	s.margin = margin(m.Columns(), s.cost(trivialBound(m)), greatest(m.Coef))
+	s.margin = margin(len(m.Value), s.cost(trivialBound(m)), greatest(m.Coef))
 	return s
 }
 

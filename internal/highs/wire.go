@@ -46,13 +46,13 @@ type requestHeader struct {
 
 func writeRequest(w io.Writer, q request) error {
 	m := q.model
-	if m.Columns() > maxColumns || m.Groups() > maxColumns || len(m.Cap) > maxColumns || len(m.Row) > maxEntries {
+	if len(m.Value) > maxColumns || m.Groups() > maxColumns || len(m.Cap) > maxColumns || len(m.Row) > maxEntries {
 		return fmt.Errorf("a model of %d columns, %d rows and %d entries is too large for HiGHS",
-			m.Columns(), m.Groups()+len(m.Cap), len(m.Row))
+			len(m.Value), m.Groups()+len(m.Cap), len(m.Row))
 	}
 	h := requestHeader{
 		Seed: q.seed, Work: q.work, Limit: int64(q.limit),
-		Columns: uint32(m.Columns()), Groups: uint32(m.Groups()), Rows: uint32(len(m.Cap)),
+		Columns: uint32(len(m.Value)), Groups: uint32(m.Groups()), Rows: uint32(len(m.Cap)),
 		Entries: uint32(len(m.Row)), Start: uint32(len(q.start)), Require: uint32(len(m.Required)),
 	}
 	copy(h.Magic[:], requestMagic)

@@ -397,7 +397,7 @@ func ExampleBuilder() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(m.Columns(), "bids,", m.Groups()+len(m.Cap), "rows")
+	fmt.Println(len(m.Value), "bids,", m.Groups()+len(m.Cap), "rows")
 	var r ipmodel.Result
 	_ = native.New().Solve(context.Background(), &m, ipmodel.Options{}, &r)
 	fmt.Printf("%v, objective %.2f\n", r.Status, m.Objective(r.Value))

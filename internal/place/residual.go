@@ -30,7 +30,7 @@ func (r *Residual) Reset(now *nodeset.Table, left []*nodeset.Table) {
 	for k, t := range left {
 		r.left[k].CopyFrom(t)
 		r.views[k+1].CopyFrom(r.View(k))
-		r.views[k+1].Intersect(t)
+		r.views[k+1].SetLeast(0, t.Len()-1, &r.views[k+1], t)
 	}
 	r.seen.reset()
 	r.like = nil

@@ -181,7 +181,7 @@ func reduced(p *problem) *ipmodel.Model {
 func TestWorkIsKept(t *testing.T) {
 	race.Slow(t)
 	m := windowModel(rand.New(rand.NewPCG(5, 28)), 1500, 400, 15, false)
-	entries := int64(m.ColStart[m.Columns()])
+	entries := int64(m.ColStart[len(m.Value)])
 	for work := int64(200_000); work < 60_000_000; work = work * 3 / 2 {
 		var r ipmodel.Result
 		require.NoError(t, New().Solve(context.Background(), m, ipmodel.Options{Work: work}, &r))

@@ -45,7 +45,7 @@ func (p *problem) reduce(m *ipmodel.Model) {
 	p.worth, p.group, p.start = p.worth[:0], p.group[:0], append(p.start[:0], 0)
 	p.required, p.orig = p.required[:0], p.orig[:0]
 	p.col, p.row, p.coef = append(p.col[:0], 0), p.row[:0], p.coef[:0]
-	p.newCol = append(p.newCol[:0], make([]int32, m.Columns())...)
+	p.newCol = append(p.newCol[:0], make([]int32, len(m.Value))...)
 	p.stuck = false
 	for g := range m.Groups() {
 		before := p.columns()
