@@ -101,17 +101,17 @@
 //
 // # Promises
 //
-// Nothing here does I/O or keeps time; deadlines are held against the policy's clock. At the
-// deadline Decide answers with the best that it knows; jobs that it had no time for are TimedOut.
-// If its context ends it answers with the context's error, and starts nothing.
+// Nothing here does I/O or keeps time; deadlines are held against the policy's clock. At it Decide
+// answers with the best that it knows; jobs that it had no time for are TimedOut. If its context
+// ends it answers with the context's error, and starts nothing.
 //
 // Decide refuses a queue that is none, by a [Error]: see [Snapshot.Validate]. It is one call at
 // a time; a second one at once gets [ErrBusy]. A request that contradicts itself, or that the
 // machine can never meet, is no such fault: its job waits, with Never as its Why.
 //
 // A job may be met in several ways: see Job.Alternatives, and Decision.Alternative for which it
-// was. Auction alone knows of them; other policies look at Job.Request. An alternative that the
-// machine can never meet, or that says the same as one before it, is as if it were not there.
+// was. One that the machine can never meet, or that says the same as one before it, is as if it
+// were not there.
 //
 // No job starves as long as jobs end by their time limits: the auction keeps the earliest start of
 // the first blocked jobs free. See AuctionOptions.Reservations; 0 of them is the papers' auction.

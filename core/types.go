@@ -20,12 +20,12 @@ type Job struct {
 	// Alternatives are further ways to meet the job, the one liked best first, at most
 	// MaxAlternatives (aucsched1 and aucsched2, future work). Each is complete by itself,
 	// save that the nodes which the job may use are those of Request where its Eligible is
-	// nil. At most one of all ways wins. Only Auction looks at them.
+	// nil. At most one of all ways wins.
 	Alternatives []bids.Request
 	// Prefer are the nodes on which the job would rather be, because they hold its input, say;
 	// nil: none in particular. It gets as many of these as it can, and others for what they lack:
-	// no start is given up for one, and nobody waits for a preferred node. Only Auction looks at
-	// it; it is not modified, and must not be while the job is in use.
+	// no start is given up for one, and nobody waits for a preferred node. It is not modified, and
+	// must not be while the job is in use.
 	Prefer nodeset.Mask
 	// Priority is 1 to MaxPriority; a higher one comes first (P_j of the papers).
 	Priority int64
@@ -81,16 +81,14 @@ type Snapshot struct {
 	Nodes *nodeset.Table
 	// Tiers, if not nil, says of each node how early it is to be used, as Slurm's node weights do: a
 	// job gets nodes of the lowest tier, and of the next one what these lack. Of a tier, jobs
-	// without GPUs get nodes without first. No start is given up for that, and a job's own Prefer
-	// comes before it. Only Auction looks at it.
+	// without GPUs get nodes without first. No start is given up for that, nor a job's own Prefer.
 	Tiers []uint8
-	// Quotas bound what jobs of Pending take together, by their Charges. Only Auction looks at
-	// them: other policies leave jobs with Charges alone.
+	// Quotas bound what jobs of Pending take together, by their Charges.
 	Quotas []Quota
 	// Topology, if not nil, is where the nodes stand: jobs get nodes below as few switches as can
 	// be, of the lowest level that has room, or as their requests demand. No start is given up
 	// for what no request demands. It does not change, and one that stays the same should be the
-	// same from cycle to cycle. Only Auction looks at it.
+	// same from cycle to cycle.
 	Topology *nodeset.Topology
 	// Pending is the queue, highest priority first; jobs of equal priority are
 	// in the order in which they are to be served. See Snapshot.Validate.
@@ -137,8 +135,7 @@ func (p Pace) ratio() float64 {
 }
 
 // Claim is a place that is somebody's in whose name running jobs are stopped, or were: nobody else
-// starts there, and he starts before all others, there or elsewhere. Or it is a reservation. Auction
-// alone knows of claims.
+// starts there, and he starts before all others, there or elsewhere. Or it is a reservation.
 type Claim struct {
 	// For is the ID of the pending job. A claim of one who waits no more is none.
 	For string

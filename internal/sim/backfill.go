@@ -177,6 +177,9 @@ func (b *Backfill) Name() string { return "backfill" }
 // and for those that it looked at in vain. Expected is given to those for which
 // nodes were reserved.
 func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, p *core.Plan) (err error) {
+	if slices.ContainsFunc(s.Claims, func(c core.Claim) bool { return c.Reservation != "" && c.Until > s.Now }) {
+		return errors.New("reservations: this policy does not know them")
+	}
 	b.s, b.p, b.sel.Tree = s, p, s.Topology
 	p.Decisions, p.Objective, p.Bound = p.Decisions[:0], 0, 0
 	p.Stats = core.Stats{Status: "done"}
@@ -316,15 +319,10 @@ func (b *Backfill) inOrder() {
 }
 
 // trySelect is a Select behind a test that costs nothing.
-func (b *Backfill) trySelect(t *nodeset.Table, j *core.Job, avail nodeset.Mask) ([]nodeset.Segment, bool, error) {
-	if len(j.Components) > 0 {
+func (b *Backfill) trySelect(t *nodeset.Table, j *core.Job, avail nodeset.Mask) (segs []nodeset.Segment, ok bool, err error) {
+	if cores, _ := t.SumFree(); unknown(j) != nil || !b.opt.Plain && cores < int64(leastCores(&j.Request)) {
 		return nil, false, nil
 	}
-	if cores, _ := t.SumFree(); !b.opt.Plain && cores < int64(leastCores(&j.Request)) {
-		return nil, false, nil
-	}
-	var ok bool
-	var err error
 	b.scratch, ok, err = b.sel.Select(t, &j.Request, avail, b.scratch[:0])
 	return b.scratch, ok, err
 }
@@ -373,16 +371,23 @@ func (b *Backfill) start(i int, segs []nodeset.Segment) error {
 	return nil
 }
 
-// errComponents is of jobs that Slurm would submit as several: they wait.
-var errComponents = errors.New("it has components, which this policy does not know")
-
-// errCoreless is of jobs that Slurm does not have: each of its jobs has a CPU at least.
-var errCoreless = errors.New("it takes no core, which this policy does not know")
+// unknown is what keeps a job waiting that asks for what this model of Slurm has not.
+func unknown(j *core.Job) error {
+	switch {
+	case len(j.Components) > 0: // Slurm would submit it as several
+		return errors.New("it has components, which this policy does not know")
+	case leastCores(&j.Request) == 0:
+		return errors.New("it takes no core, which this policy does not know")
+	case len(j.Charges) > 0:
+		return errors.New("it has charges against quotas, which this policy does not know")
+	}
+	return nil
+}
 
 // never says why a job that cannot start now could not start on the idle machine.
 func (b *Backfill) never(j *core.Job) (why, err error) {
-	if len(j.Components) > 0 {
-		return errComponents, nil
+	if why := unknown(j); why != nil {
+		return why, nil
 	}
 	b.machine.update(b.s.Nodes)
 	key := keyOf(&j.Request)
@@ -394,9 +399,7 @@ func (b *Backfill) never(j *core.Job) (why, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if leastCores(&j.Request) == 0 {
-			why = errCoreless
-		} else if !ok {
+		if !ok {
 			why = errors.New("can never run: Slurm's selection finds no place for it on the idle machine")
 		}
 	}

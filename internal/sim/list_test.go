@@ -426,3 +426,20 @@ func TestPlanned(t *testing.T) {
 		require.Equal(t, want.Unrun, res.Unrun)
 	})
 }
+
+// What a plan without it would not be valid is refused, by name.
+func TestListUnknown(t *testing.T) {
+	l, err := NewList(DefaultList())
+	require.NoError(t, err)
+	table, err := nodeset.New([]nodeset.Capacity{{Cores: 4}})
+	require.NoError(t, err)
+	job := core.Job{ID: "J1", Request: bids.Request{Cores: 1}, Priority: 1, TimeLimit: 10}
+	job.Charges = nodeset.Uses{{Row: 0, PerJob: 1}}
+	s, p := &core.Snapshot{Nodes: table, Pending: []*core.Job{&job}, Quotas: []core.Quota{{Name: "q"}}}, new(core.Plan)
+	require.NoError(t, l.Decide(context.Background(), s, core.Limits{}, p))
+	require.Len(t, p.Decisions, 1)
+	require.False(t, p.Decisions[0].Start)
+	require.Contains(t, p.Decisions[0].Reason, "charges against quotas")
+	s.Claims = []core.Claim{{Reservation: "r", Until: 5}}
+	require.ErrorContains(t, l.Decide(context.Background(), s, core.Limits{}, p), "reservations")
+}

@@ -89,10 +89,7 @@ func (o *Offers) offer(s *core.Snapshot) (err error) {
 // that would fit, so that a request which found no place may find one when less is left: what
 // is known of it ends with the next offer.
 func (o *Offers) next(left *nodeset.Table, job *core.Job, buf *[]nodeset.Segment) ([]nodeset.Segment, error) {
-	if cores, _ := left.SumFree(); cores < int64(leastCores(&job.Request)) {
-		return nil, nil
-	}
-	if len(job.Components) > 0 || leastCores(&job.Request) == 0 {
+	if cores, _ := left.SumFree(); cores < int64(leastCores(&job.Request)) || unknown(job) != nil {
 		return nil, nil
 	}
 	key := offerKey{shape: keyOf(&job.Request)}

@@ -88,7 +88,7 @@ type outcome struct {
 
 // test finds the earliest start of a job that delays no reservation; nowOnly: whether it can start.
 func (b *Backfill) test(j *core.Job, nowOnly bool) (outcome, error) {
-	if len(j.Components) > 0 || leastCores(&j.Request) == 0 {
+	if unknown(j) != nil {
 		return outcome{what: hopeless}, nil
 	}
 	key := blockedKey{shape: keyOf(&j.Request), limit: j.TimeLimit, nowOnly: nowOnly, stops: b.mayStop(j)}
