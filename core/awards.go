@@ -30,14 +30,11 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 	m, result, book := &in.model, &in.winners.result, &in.bidding.book
 	x := &in.preemption
 	x.open(&a.left.rest, in.reservations.before)
-	for j := range in.window.jobs {
-		if err := a.decideJob(s, j, in, p); err != nil {
-			return err
-		}
-	}
-	for j := 0; x.moved && j < len(in.window.jobs); j++ { // others gave up what they had
-		if err := a.fill(j, in, p); err != nil {
-			return err
+	for pass := 0; pass == 0 || pass == 1 && x.moved; pass++ { // others gave up what they had
+		for j := range in.window.jobs {
+			if err := a.decideJob(s, j, in, p); err != nil {
+				return err
+			}
 		}
 	}
 	seated := a.left.added
@@ -79,40 +76,30 @@ func (a *awards) takeWinners(in *stages) error {
 	return nil
 }
 
-// decideJob decides on job j of the window.
+// decideJob decides on job j of the window, or once more if it waits.
 func (a *awards) decideJob(s *Snapshot, j int, in *stages, p *Plan) error {
-	d := &p.Decisions[in.window.index[j]] // so far these are in queue order, an element a job
-	if w := in.preemption.won[j]; w >= 0 {
-		a.decideWinner(int(w), in, d, p)
+	w, kept := &in.window, in.reservations.guarded[j]
+	d := &p.Decisions[w.index[j]] // so far these are in queue order, an element a job
+	if d.Start {
 		return nil
 	}
-	if err := a.fill(j, in, p); err != nil {
-		return err
+	if k := in.preemption.won[j]; k >= 0 {
+		a.decideWinner(int(k), in, d, p)
+		return nil
 	}
-	untried := d.Why == TimedOut
-	if !d.Start {
-		if err := in.preemption.serve(s, j, &a.left, in, p); err != nil {
+	*d = Decision{Job: d.Job}
+	if !kept.reserved && a.opts.Drafts > 0 {
+		if err := a.left.fill(w.jobs[j], int(w.variantStart[j]), int(w.variantStart[j+1]), d, p); err != nil {
 			return err
 		}
 	}
-	if kept := in.reservations.guarded[j]; !d.Start {
-		d.Kept, d.Expected = kept.reserved, kept.start
-		d.waits(a.whyNot(j, in, untried))
+	untried := d.Why == TimedOut
+	if err := in.preemption.serve(s, j, &a.left, in, p); err != nil || d.Start {
+		return err
 	}
+	d.Kept, d.Expected = kept.reserved, kept.start
+	d.waits(a.whyNot(j, in, untried))
 	return nil
-}
-
-// fill starts job j of the window on what is left, if it waits and nothing is kept for it.
-func (a *awards) fill(j int, in *stages, p *Plan) error {
-	w, d := &in.window, &p.Decisions[in.window.index[j]]
-	if d.Start || in.reservations.guarded[j].reserved || a.opts.Drafts == 0 {
-		return nil
-	}
-	err := a.left.fill(w.jobs[j], int(w.variantStart[j]), int(w.variantStart[j+1]), d, p)
-	if d.Start {
-		d.waits(verdict{})
-	}
-	return err
 }
 
 // decideWinner starts the w-th winner's job. A layout that the program has chosen for an offer need

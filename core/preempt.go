@@ -199,23 +199,20 @@ func (o *AuctionOptions) lossOf(m totals, s *Snapshot, running int, z place.Size
 
 // onUp is what of an allocation is on nodes that are up: others give nothing.
 func (x *preemption) onUp(segs []nodeset.Segment) []nodeset.Segment {
-	from, down := len(x.memory.segs), false
+	m := &x.memory
+	from := len(m.segs)
 	for _, s := range segs {
+		first := len(m.segs)
 		for n := s.First; n <= s.Last; n++ {
-			if !x.s.Nodes.Up(int(n)) {
-				down = true
-				continue
+			if last := len(m.segs) - 1; last >= first && m.segs[last].Last == n-1 && x.s.Nodes.Up(int(n)) {
+				m.segs[last].Last = n
+			} else if x.s.Nodes.Up(int(n)) {
+				m.segs = append(m.segs, s)
+				m.segs[last+1].First, m.segs[last+1].Last = n, n
 			}
-			one := s
-			one.First, one.Last = n, n
-			x.memory.segs = append(x.memory.segs, one)
 		}
 	}
-	if !down {
-		x.memory.segs = x.memory.segs[:from]
-		return segs
-	}
-	return x.memory.segs[from:len(x.memory.segs):len(x.memory.segs)]
+	return m.segs[from:len(m.segs):len(m.segs)]
 }
 
 // mayStop reports whether there is anybody whom the job may have stopped.
@@ -288,8 +285,8 @@ func (x *preemption) fits() (ok bool) {
 	x.tries++
 	for x.way = range x.ways {
 		if v := &x.ways[x.way]; v.Spec.Valid() {
-			if x.segs, ok = x.seeker.find(x.rest, x.segs[:0], v); ok {
-				return true
+			if x.segs, ok = x.seeker.find(x.rest, x.segs[:0], v); ok { // it begins when others are gone
+				return place.ChooseBins(x.rest.View(v.Crosses), x.segs, v.Spec.More(), x.s.Nodes)
 			}
 		}
 	}
@@ -509,7 +506,7 @@ const tookBack = -2
 // starts behind it, if it may.
 func (x *preemption) serve(s *Snapshot, j int, left *leftovers, in *stages, p *Plan) error {
 	w, job, d := &in.window, in.window.jobs[j], &p.Decisions[in.window.index[j]]
-	if !x.mayStop(job) || x.tries > maxTries || left.noTime() {
+	if d.Start || !x.mayStop(job) || x.tries > maxTries || left.noTime() {
 		return nil
 	}
 	w.normal.read(job)
@@ -557,7 +554,9 @@ func (x *preemption) serve(s *Snapshot, j int, left *leftovers, in *stages, p *P
 		default:
 			b := in.winners.result.Chosen[r.number]
 			x.loss += in.model.Objective(in.model.Value[b])
-			x.won[in.window.jobOf(&in.bidding.book.Bids[b])] = tookBack
+			k := in.window.jobOf(&in.bidding.book.Bids[b])
+			x.won[k] = tookBack
+			p.Decisions[w.index[k]] = Decision{Job: p.Decisions[w.index[k]].Job}
 		}
 	}
 	clear(x.failed)
@@ -594,8 +593,8 @@ func (x *preemption) ask(w *window, job *Job) {
 	x.seeker.placer.By(nil, job.TimeLimit)
 }
 
-// setRivals finds who has what job j could have.
-func (x *preemption) setRivals(j int, in *stages, job *Job) {
+// setVictims has the rivals be those whom a job may have stopped.
+func (x *preemption) setVictims(job *Job) {
 	x.rivals = x.rivals[:0]
 	for i := range x.victims {
 		if v := &x.victims[i]; !v.gone && job.Preempts>>x.s.Running[v.running].Class&1 == 1 {
@@ -603,6 +602,11 @@ func (x *preemption) setRivals(j int, in *stages, job *Job) {
 		}
 	}
 	x.starts = len(x.rivals)
+}
+
+// setRivals finds who has what job j could have.
+func (x *preemption) setRivals(j int, in *stages, job *Job) {
+	x.setVictims(job)
 	x.wins = resize(x.wins, len(in.winners.result.Chosen))
 	for k := len(x.won) - 1; k > j; k-- {
 		if i := x.won[k]; i >= 0 {
@@ -670,22 +674,12 @@ func (x *preemption) offerSpares(job *Job) {
 }
 
 // keepSpares takes back what nobody has taken of them, lest those have it who may have nobody stopped.
-// Of a GPU that is in shared use there can be less than that.
 func (x *preemption) keepSpares() {
-	kept := x.spares[:0]
-	for _, s := range x.spares {
-		if s.out && !x.rest.Retake(&s.Held) {
-			if len(s.Segs) > 0 {
-				s.Segs[0].GPUs, s.Uses = 0, nil
-			}
-			if !x.rest.Retake(&s.Held) {
-				continue
-			}
-		}
+	for i := range x.spares {
+		s := &x.spares[i]
+		mustHold(!s.out || x.rest.Retake(&s.Held))
 		s.out = false
-		kept = append(kept, s)
 	}
-	x.spares = kept
 }
 
 // settle has a start take what it has of the spares first. It waits for whom that is from.
@@ -701,57 +695,85 @@ func (x *preemption) settle(job int, d *Decision, v *market.Variant) {
 	for _, c := range x.heldBy(v, d.Segs).Counts {
 		for i := range x.spares {
 			if s := &x.spares[i]; s.out {
-				x.takeUses(job, s, s.Counts, c.Row, &c.PerJob, func(u *nodeset.Use) *int64 { return &u.PerJob })
+				x.takeUses(job, s, s.Counts, c.Row, &c.PerJob)
 			}
 		}
 	}
 	x.keepSpares()
 }
 
-// takeSpares has a start that has s of node n, with these uses, take that of the spares there.
+// sparesOn are those on node n that are given out.
+func (x *preemption) sparesOn(n int32) iter.Seq[*spare] {
+	return func(yield func(*spare) bool) {
+		for i := range x.spares {
+			if f := &x.spares[i]; f.out && len(f.Segs) > 0 && f.Segs[0].First == n && !yield(f) {
+				return
+			}
+		}
+	}
+}
+
+// takeSpares has a start that has s of node n, with these uses, take that of the spares there: of a
+// GPU that it shares from those who had shares of the same one, or else a GPU, and what is over of it.
 func (x *preemption) takeSpares(job int, s nodeset.Segment, n int32, uses nodeset.Uses) {
-	cores, gpus := s.Cores, s.GPUs
+	cores, gpus, now := s.Cores, s.GPUs, x.rest.View(0)
 	shares, _ := x.s.Nodes.Shares()
 	begun, of := int64(0), int32(-1) // what is over of a GPU that it begins to share, and from whom that is
-	if s.Bin > 0 {
-		now := x.rest.View(0)
-		_, was := x.s.Nodes.BinFree(int(n), s.Bin)
-		if free, _ := now.BinFree(int(n), s.Bin); !was && free+now.ShareOf(uses) == now.TotalOf(shares)[n] {
+	if share := now.ShareOf(uses); s.Bin > 0 && !x.takeShares(job, n, s.Bin, share) {
+		if free, _ := now.BinFree(int(n), s.Bin); free+share == now.TotalOf(shares)[n] {
 			gpus, begun = gpus+1, free
 		}
 	}
-	for i := range x.spares {
-		if f := &x.spares[i]; f.out && len(f.Segs) > 0 && f.Segs[0].First == n {
-			has := &f.Segs[0]
-			c, g := min(cores, has.Cores), min(gpus, has.GPUs)
-			cores, gpus, has.Cores, has.GPUs = cores-c, gpus-g, has.Cores-c, has.GPUs-g
-			if c > 0 || g > 0 {
-				x.wait(f.victim, job)
+	for f := range x.sparesOn(n) {
+		has := &f.Segs[0]
+		c, g := min(cores, has.Cores), min(gpus, has.GPUs)
+		if gpus > g && has.Bin > 0 { // that one may be a whole GPU by now
+			if _, inUse := now.BinFree(int(n), has.Bin); !inUse && x.takeShares(job, n, has.Bin, math.MaxInt64) {
+				gpus, of = gpus-1, f.victim
 			}
-			if g > 0 && begun > 0 {
-				of = f.victim
-			}
+		}
+		cores, gpus, has.Cores, has.GPUs = cores-c, gpus-g, has.Cores-c, has.GPUs-g
+		if c > 0 || g > 0 {
+			x.wait(f.victim, job)
+		}
+		if g > 0 {
+			of = f.victim
 		}
 	}
 	for _, u := range uses {
 		amount := u.Of(s.Cores, s.GPUs)
-		for i := range x.spares {
-			if f := &x.spares[i]; f.out && len(f.Segs) > 0 && f.Segs[0].First == n && (u.Row != shares || f.Segs[0].Bin == s.Bin) {
-				x.takeUses(job, f, f.Uses, u.Row, &amount, func(u *nodeset.Use) *int64 { return &u.PerNode })
+		for f := range x.sparesOn(n) {
+			if u.Row != shares {
+				x.takeUses(job, f, f.Uses, u.Row, &amount)
 			}
 		}
 	}
-	if of >= 0 {
+	if begun > 0 && of >= 0 {
 		x.spares = append(x.spares, spare{place.Held{Segs: []nodeset.Segment{{First: n, Last: n, Bin: s.Bin}},
 			Uses: nodeset.Uses{{Row: shares, PerNode: begun}}, To: 1}, of, true})
 	}
 }
 
-// takeUses takes as much of a row as there is of what amount still needs.
-func (x *preemption) takeUses(job int, s *spare, uses nodeset.Uses, row int, amount *int64, of func(*nodeset.Use) *int64) {
+// takeShares has a start take so many shares of a GPU of node n. It reports whether the spares have any.
+func (x *preemption) takeShares(job int, n int32, bin uint8, amount int64) (any bool) {
+	shares, _ := x.s.Nodes.Shares()
+	for f := range x.sparesOn(n) {
+		if f.Segs[0].Bin == bin && x.s.Nodes.ShareOf(f.Uses) > 0 {
+			any = true
+			x.takeUses(job, f, f.Uses, shares, &amount)
+		}
+	}
+	return any
+}
+
+// takeUses takes as much of a row, of a node or in all, as there is of what amount still needs.
+func (x *preemption) takeUses(job int, s *spare, uses nodeset.Uses, row int, amount *int64) {
 	for k := range uses {
-		if has := of(&uses[k]); uses[k].Row == row && min(*has, *amount) > 0 {
-			taken := min(*has, *amount)
+		has := &uses[k].PerNode
+		if len(s.Segs) == 0 {
+			has = &uses[k].PerJob
+		}
+		if taken := min(*has, *amount); uses[k].Row == row && taken > 0 {
 			*has, *amount = *has-taken, *amount-taken
 			x.wait(s.victim, job)
 		}
@@ -817,11 +839,7 @@ func (x *preemption) begin(s *Snapshot, w *window, p *Plan) *Snapshot {
 
 // claimFree has a job start on the place that it claims, if that is free.
 func (x *preemption) claimFree(o claimed, w *window, p *Plan) bool {
-	job := x.s.Pending[o.job]
-	if !x.askPlace(o, w) {
-		return false
-	}
-	return x.claimStart(o.job, job, p)
+	return x.askPlace(o, w) && x.claimStart(o.job, p)
 }
 
 // askPlace sets the way in which a job can be met on the place that it claims, and x.segs to that.
@@ -846,7 +864,7 @@ func (x *preemption) askPlace(o claimed, w *window) bool {
 }
 
 // claimStart has a job start on x.segs, if these are free.
-func (x *preemption) claimStart(i int, job *Job, p *Plan) bool {
+func (x *preemption) claimStart(i int, p *Plan) bool {
 	v := &x.ways[x.way]
 	if x.rest.Take(&v.Spec, x.segs, 0) != nil {
 		return false
@@ -858,12 +876,11 @@ func (x *preemption) claimStart(i int, job *Job, p *Plan) bool {
 
 // claimElsewhere has a job start anywhere else, where nobody has a claim.
 func (x *preemption) claimElsewhere(o claimed, w *window, p *Plan) bool {
-	job := x.s.Pending[o.job]
-	x.ask(w, job)
+	x.ask(w, x.s.Pending[o.job])
 	if !x.fits() || slices.ContainsFunc(x.freed.open, func(other claimed) bool { return other != o && inBoth(other.Segs, x.segs) > 0 }) {
 		return false
 	}
-	return x.claimStart(o.job, job, p)
+	return x.claimStart(o.job, p)
 }
 
 // claimStopping has a job start on the place that it claims when those have ended that still run there
@@ -873,15 +890,12 @@ func (x *preemption) claimStopping(o claimed, w *window, p *Plan) bool {
 	if !x.mayStop(job) || !x.askPlace(o, w) {
 		return false
 	}
-	x.rivals = x.rivals[:0]
-	for i := range x.victims {
-		if v := &x.victims[i]; !v.gone && job.Preempts>>x.s.Running[v.running].Class&1 == 1 {
-			x.rivals = append(x.rivals, rival{number: int32(i), price: v.price, held: v.held})
-			x.give(&x.rivals[len(x.rivals)-1])
-		}
+	x.setVictims(job)
+	for i := range x.rivals {
+		x.give(&x.rivals[i])
 	}
 	x.offerSpares(job)
-	ok := x.claimStart(o.job, job, p)
+	ok := x.claimStart(o.job, p)
 	for i := len(x.rivals) - 1; i >= 0; i-- {
 		if r := &x.rivals[i]; !x.takeBack(r) {
 			x.stop(r.number, o.job)

@@ -147,9 +147,9 @@ func (t *Table) SetBin(n int, bin uint8, free int64) error {
 
 // ChooseBin is the bin of node n for a share: the one in use that has least left over, of equals
 // the first; else one that is not in use, if a GPU is free; 0: none. That is the first, or for a
-// share that is planned for later, now not being nil, one that is in use now, so that what starts
-// now can be beside it, or has a number beyond all GPUs of the node. A share that more than one
-// table has to have is chosen from their SetLeast.
+// share that is planned for later, now not being nil, the first that is in use now, so that what
+// starts now can be beside it, or else one with a number beyond all GPUs of the node. A share that
+// more than one table has to have is chosen from their SetLeast.
 func (t *Table) ChooseBin(n int, share int64, now *Table) uint8 {
 	best, least := 0, int64(0)
 	left := t.shared.left[t.shared.start[n]:t.shared.start[n+1]]
@@ -160,8 +160,12 @@ func (t *Table) ChooseBin(n int, share int64, now *Table) uint8 {
 	}
 	if best == 0 && t.gpus[n] > 0 && share <= t.more[t.shared.resource-1].total[n] {
 		for i := range left {
-			if left[i] == none && (now == nil || i >= int(t.total[n].GPUs) || now.shared.left[int(t.shared.start[n])+i] != none) {
+			switch {
+			case left[i] != none:
+			case now == nil || now.shared.left[int(t.shared.start[n])+i] != none:
 				return uint8(i + 1)
+			case best == 0 && i >= int(t.total[n].GPUs):
+				best = i + 1
 			}
 		}
 	}
@@ -212,24 +216,9 @@ func (t *Table) lacksShare(s Segment, share int64) bool {
 // lackingShare says which node can't give a share as segs name it; nil: all can.
 func (t *Table) lackingShare(segs []Segment, share int64) error {
 	for _, s := range segs {
-		if !t.lacksShare(s, share) {
-			continue
+		if t.lacksShare(s, share) {
+			return fmt.Errorf("node %d has no GPU %d in shared use with %d shares free", s.First, s.Bin, share)
 		}
-		n := int(s.First)
-		switch {
-		case s.First != s.Last:
-			return fmt.Errorf("nodes %d-%d: each has to name a GPU for its share", s.First, s.Last)
-		case s.Bin == 0 || int(s.Bin) > t.Bins(n):
-			return fmt.Errorf("node %d has no GPU %d in shared use, of %d", n, s.Bin, t.Bins(n))
-		}
-		free, inUse := t.BinFree(n, s.Bin)
-		if !inUse {
-			if t.gpus[n] <= s.GPUs {
-				return fmt.Errorf("node %d has no GPU free to be shared", n)
-			}
-			free = t.more[t.shared.resource-1].total[n]
-		}
-		return fmt.Errorf("node %d, GPU %d has %d shares free: %d are asked for", n, s.Bin, free, share)
 	}
 	return nil
 }
@@ -272,8 +261,7 @@ func (t *Table) addShare(segs []Segment, share, sign int64) {
 }
 
 // setLeastShares is SetLeast for shares: what one share can have of each bin in both tables, a
-// being the earlier. Of one that b alone has in use it has nothing: bins that start now are not put
-// where one is planned for later.
+// being the earlier. Of one that only one of them has in use the other needs a GPU that is free.
 func (t *Table) setLeastShares(first, last int, a, b *Table) {
 	if t.shared.resource == 0 {
 		return
@@ -282,9 +270,11 @@ func (t *Table) setLeastShares(first, last int, a, b *Table) {
 		for i := t.shared.start[n]; i < t.shared.start[n+1]; i++ {
 			x, y := a.shared.left[i], b.shared.left[i]
 			switch {
-			case y == none && x != none && b.gpus[n] == 0, x == none && y != none:
+			case y == none && x != none && b.gpus[n] == 0, x == none && y != none && a.gpus[n] == 0:
 				x = 0
-			case x != none && y != none:
+			case x == none:
+				x = y
+			case y != none:
 				x = min(x, y)
 			}
 			t.shared.left[i] = x

@@ -207,7 +207,7 @@ func TestSharesFaults(t *testing.T) {
 	take := func(bin uint8, u Use) error {
 		return table.Allocate([]Segment{{First: 0, Last: 0, Cores: 1, Bin: bin}}, Uses{u}...)
 	}
-	require.ErrorContains(t, take(2, Use{PerNode: 4}), "GPU 2 has 3 shares free: 4 are asked for")
+	require.ErrorContains(t, take(2, Use{PerNode: 4}), "no GPU 2 in shared use with 4 shares free")
 	require.ErrorContains(t, take(2, Use{PerNode: 1, PerCore: 1}), "by node, not by core")
 	require.ErrorContains(t, take(0, Use{PerNode: 1}), "has no GPU 0 in shared use")
 	require.NoError(t, take(2, Use{PerNode: 3}))

@@ -35,7 +35,6 @@ var known = []violation{
 	{"7a", "gang", "parts are placed one after the other, and what is free may lead that astray"},
 	{"7a", "gpus-range", "a preset has a job ask for the number of GPUs that costs others least, and wait for it"},
 	{"7a", "mixed", "a preset has a job ask for the number of GPUs that costs others least, and wait for it"},
-	{"7a", "share", "that a place before a kept one could be on the GPU that it will share is not found"},
 	{"7a", "below", "that there are never nodes enough below such switches is not always found"},
 	{"7a", "alternatives", "what one way lacks is said, and another one may lack a quota"},
 	{"8b", "gang", "parts are placed one after the other, and what is free may lead that astray"},

@@ -477,16 +477,30 @@ func rightsAreUsed(w *World, o *Outcome) string {
 		places := w.keptPlaces(o, func(Wait) bool { return true })
 		for set := 1; set < 1<<len(w.Running); set++ {
 			stops, ok := w.stopsOf(set, job)
-			// what others wait for may not be counted on
-			claims := slices.Concat(w.but(append(stops, o.Stops...)), o.startedClaims(anyJob))
-			alone := slices.Concat(w.but(stops), o.startedClaims(func(j int) bool { return !o.waitsForStop()[j] }))
-			if ok && bits.OnesCount(uint(set)) <= 3 && w.couldStart(job, [][]Claim{alone, claims}, places) {
+			if ok && bits.OnesCount(uint(set)) <= 3 && w.couldStart(job, w.ifStopped(o, job, stops), places) {
 				return fmt.Sprintf("%s waits (%s: %q), and could stop %s", job.ID, x.Why, x.Reason, w.Running[stops[0].Running].ID)
 			}
 		}
 		return ""
 	}
 	return ""
+}
+
+// ifStopped is what a job would have to have room beside if it stopped some: what others wait for may
+// not be counted on, nor what a stop of those frees that it may not stop.
+func (w *World) ifStopped(o *Outcome, job *Job, stops []Stop) (claims [][]Claim) {
+	later := o.waitsForStop()
+	claims = append(claims, slices.Concat(w.but(stops), o.startedClaims(func(j int) bool { return !later[j] })),
+		slices.Concat(w.but(slices.Concat(stops, o.Stops)), o.startedClaims(anyJob)))
+	for class := range 2 {
+		if job.Preempts>>class&1 == 0 {
+			not := func(s Stop) bool { return w.Running[s.Running].Class == class }
+			others := slices.DeleteFunc(slices.Clone(o.Stops), not)
+			mayNot := func(j int) bool { return w.Jobs[j].Preempts>>class&1 == 0 }
+			claims = append(claims, slices.Concat(w.but(slices.Concat(stops, others)), o.startedClaims(mayNot)))
+		}
+	}
+	return claims
 }
 
 func noEndNoPromise(w *World, o *Outcome) string {
