@@ -42,6 +42,7 @@ var subcommands = []subcommand{
 	{"stages", "stage-ablation", "[-seeds FIRST-LAST] [-jobs N] [-traces DIR] [-match TEXT] [-dir DIR]", prepareStages, nil},
 	{"layouts", "layouts", seedsUsage, prepareSeeds(1, 5, "seeds of the windows", layouts), nil},
 	{"alternatives", "alternatives", matchUsage, prepareMatch(1, 5, "seeds of the workloads", alternatives), alternativeNames},
+	{"preemption", "preemption", matchUsage, prepareMatch(1, 5, "seeds of the jobs", preemptions), preemptionRows},
 	{"invasive", "invasive-simulation", "[-seeds FIRST-LAST] [-plot FILE]", prepareInvasive, nil},
 	{"malleable", "malleable", "[-seeds FIRST-LAST] [-traces DIR] [-jobs N] [-dir DIR]", prepareMalleable, nil},
 	{"negotiation", "negotiation", "", func(*flag.FlagSet) maker { return negotiations }, nil},
