@@ -128,8 +128,6 @@ func (a *awards) whyNot(j int, in *stages, untried bool) verdict {
 		return in.window.quotas.verdict(quota)
 	case in.reservations.guarded[j].reserved:
 		return blocked
-	case in.preemption.won[j] == tookBack:
-		return lost
 	case silent && !in.bidding.unasked(&in.window, j):
 		return a.opts.noPlace()
 	case silent, untried, in.winners.unproven && a.opts.Drafts == 0:

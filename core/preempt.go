@@ -37,7 +37,7 @@ type preemption struct {
 	failed  map[failure]bool
 	rivals  []rival // who has what the job could have: victims, the cheapest first, then starts, the last first
 	starts  int     // where these begin
-	won     []int32 // by job of the window: which of the winners it is, or -1; or tookBack
+	won     []int32 // by job of the window: which of the winners it is, or -1
 	wins    []place.Held
 	own     place.Held // the place that is kept for the job
 	order   []int32
@@ -499,9 +499,6 @@ func (x *preemption) setOf(set int32) []int32 {
 	return x.found
 }
 
-// tookBack is in the place of a winner whose start somebody else got: see preemption.won.
-const tookBack = -2
-
 // serve starts job j of the window, which has found no place, in place of running jobs or of what
 // starts behind it, if it may.
 func (x *preemption) serve(s *Snapshot, j int, left *leftovers, in *stages, p *Plan) error {
@@ -555,7 +552,7 @@ func (x *preemption) serve(s *Snapshot, j int, left *leftovers, in *stages, p *P
 			b := in.winners.result.Chosen[r.number]
 			x.loss += in.model.Objective(in.model.Value[b])
 			k := in.window.jobOf(&in.bidding.book.Bids[b])
-			x.won[k] = tookBack
+			x.won[k] = -1
 			p.Decisions[w.index[k]] = Decision{Job: p.Decisions[w.index[k]].Job}
 		}
 	}
@@ -682,8 +679,10 @@ func (x *preemption) keepSpares() {
 	}
 }
 
-// settle has a start take what it has of the spares first. It waits for whom that is from.
+// settle has a start take spares first, of the highest class, and wait for those whom they are from.
 func (x *preemption) settle(job int, d *Decision, v *market.Variant) {
+	class := func(a spare) int { return x.s.Running[x.victims[a.victim].running].Class }
+	slices.SortStableFunc(x.spares, func(a, b spare) int { return class(b) - class(a) })
 	for k := range d.parts() {
 		segs, uses := d.part(k)
 		for _, s := range segs {
@@ -904,9 +903,8 @@ func (x *preemption) claimStopping(o claimed, w *window, p *Plan) bool {
 	}
 	if ok {
 		x.settle(o.job, &x.freed.starts[len(x.freed.starts)-1], &x.ways[x.way])
-	} else {
-		x.keepSpares()
 	}
+	x.keepSpares()
 	return ok
 }
 

@@ -23,7 +23,9 @@ type reservations struct {
 	musts     []bool            // by job of the window
 	quotas    []bool            // by quota: a job that waits for it has a place kept
 	forQuotas int               // how many
-	tables    [][]int64         // what is left of them, now and by reservation
+	// an endless job has to start, and one behind it found no place, and may have one yet
+	lasting, vague bool
+	tables         [][]int64 // what is left of them, now and by reservation
 }
 
 // guard is what the walk over the queue has found for a job of the window.
@@ -51,11 +53,10 @@ func (r *reservations) reset(s *Snapshot, w *window) {
 // variants, r.guarded and r.space say what the auction has to respect. A job that can be met in
 // several ways starts in the first that can start, or else has the earliest place of all reserved.
 //
-// The rule is EASY backfilling's (Lifka 1995) for the head of the queue, with the auction deciding
-// everything behind it: the job at the head starts as early as running jobs' time limits allow,
-// whatever comes after it, so that every job gets to the head in the end.
+// It is EASY backfilling (Lifka 1995) for the head of the queue, which starts as early as limits
+// allow, whatever comes after it, so that every job gets to the head in the end.
 func (r *reservations) walk(s *Snapshot, w *window, draft *market.Book, stop func() bool) error {
-	r.on, r.claims.stop = true, stop
+	r.on, r.claims.stop, r.lasting, r.vague = true, stop, false, false
 	r.quotas, r.forQuotas = append(r.quotas[:0], make([]bool, len(s.Quotas))...), 0
 	r.kept = r.kept[:0]
 	r.markDraft(w, draft)
@@ -110,7 +111,7 @@ func (r *reservations) serve(s *Snapshot, w *window, draft *market.Book, j int) 
 		}
 		r.claims.loose = loose
 		if segs, k, ok := r.startable(w, draft, j); ok {
-			w.variants[k].Fixed, r.guarded[j].must = segs, true
+			w.variants[k].Fixed, r.guarded[j].must, r.lasting = segs, true, r.lasting || limit >= endless
 			return false, r.claims.start(r.claims.claimOf(j, &w.variants[k].Spec, segs, s.Now, limit))
 		}
 		if r.findsRoom(s, w, j) {
@@ -123,12 +124,15 @@ func (r *reservations) serve(s *Snapshot, w *window, draft *market.Book, j int) 
 	return false, nil
 }
 
-// reserve keeps the earliest place of job j. It reports false if there is none.
+// reserve keeps the earliest place of job j. It reports false if there is none. If that is so beside an
+// endless job that starts now, which may be elsewhere than the walk has it, nobody behind has one.
 func (r *reservations) reserve(w *window, j int) bool {
-	kept, ok := r.claims.reserve(j, w.variantsOf(j), w.jobs[j].TimeLimit)
-	if ok {
-		r.guarded[j].reserved, r.guarded[j].start = true, kept.Start
+	if r.vague {
+		return false
 	}
+	kept, ok := r.claims.reserve(j, w.variantsOf(j), w.jobs[j].TimeLimit)
+	r.guarded[j].reserved, r.guarded[j].start = ok, kept.Start
+	r.vague = !ok && r.lasting && (r.claims.loose || !r.opts.Compact)
 	return ok
 }
 
