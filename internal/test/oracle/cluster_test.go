@@ -265,9 +265,11 @@ func (l *life) cycle(t *testing.T) string {
 	if broken := feasible(l.w, o); broken != "" {
 		return "1: " + broken
 	}
-	for id := range l.expected {
-		if !slices.ContainsFunc(cycle.Starts, func(s core.Start) bool { return s.Job == id }) {
-			return fmt.Sprintf("4c: %s does not start when those are gone that were stopped for it", id)
+	for j := range l.w.Jobs {
+		job := &l.w.Jobs[j]
+		barred := l.w.may(job, l.w.Now) != l.w.may(job, l.decided) // it would run into a reservation by now
+		if _, starts := o.Started[j]; l.expected[job.ID] && !starts && !barred {
+			return fmt.Sprintf("4c: %s does not start when those are gone that were stopped for it", job.ID)
 		}
 	}
 	if len(cycle.Preempted) == 0 { // else it is not told who starts then, and where

@@ -29,6 +29,7 @@ var known = []violation{
 	{"3b", "throughput", "each cycle plans anew, and keeps its caps alone"},
 	{"4a", "", "a job keeps off the places that are kept for jobs behind it"},
 	{"4b", "", "each job's victims are the cheapest for it, one job after the other, and not for all together"},
+	{"4d", "gang", "parts are placed one after the other, and what is free may lead that astray"},
 	{"4d", "packed", "compact: a reservation may be loose, a start in place of others not"},
 	{"4d", "small-window", "nobody is stopped for jobs behind the window"},
 	{"4d", "long-queue", "nobody is stopped for jobs behind the window"},

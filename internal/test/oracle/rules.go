@@ -486,21 +486,23 @@ func rightsAreUsed(w *World, o *Outcome) string {
 	return ""
 }
 
-// ifStopped is what a job would have to have room beside if it stopped some: what others wait for may
-// not be counted on, nor what a stop of those frees that it may not stop.
+// ifStopped is what a job would have to have room beside if it stopped some, at last all that is
+// decided: what others wait for may not be counted on, nor what a stop of those frees that it may not
+// stop, beside jobs that do not wait for that.
 func (w *World) ifStopped(o *Outcome, job *Job, stops []Stop) (claims [][]Claim) {
 	later := o.waitsForStop()
-	claims = append(claims, slices.Concat(w.but(stops), o.startedClaims(func(j int) bool { return !later[j] })),
-		slices.Concat(w.but(slices.Concat(stops, o.Stops)), o.startedClaims(anyJob)))
+	claims = append(claims, slices.Concat(w.but(stops), o.startedClaims(func(j int) bool { return !later[j] })))
 	for class := range 2 {
 		if job.Preempts>>class&1 == 0 {
-			not := func(s Stop) bool { return w.Running[s.Running].Class == class }
-			others := slices.DeleteFunc(slices.Clone(o.Stops), not)
-			mayNot := func(j int) bool { return w.Jobs[j].Preempts>>class&1 == 0 }
-			claims = append(claims, slices.Concat(w.but(slices.Concat(stops, others)), o.startedClaims(mayNot)))
+			of := func(s Stop) bool { return w.Running[s.Running].Class == class }
+			others := slices.DeleteFunc(slices.Clone(o.Stops), of)
+			mine := slices.DeleteFunc(slices.Clone(o.Stops), func(s Stop) bool { return !of(s) })
+			waits := (&Outcome{Stops: mine}).waitsForStop()
+			started := o.startedClaims(func(j int) bool { return !waits[j] })
+			claims = append(claims, slices.Concat(w.but(slices.Concat(stops, others)), started))
 		}
 	}
-	return claims
+	return append(claims, slices.Concat(w.but(slices.Concat(stops, o.Stops)), o.startedClaims(anyJob)))
 }
 
 func noEndNoPromise(w *World, o *Outcome) string {
