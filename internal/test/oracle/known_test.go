@@ -50,5 +50,7 @@ var known = []violation{
 	{"cluster 2", "endless", "places are kept at the end of jobs without an end"},
 	{"cluster 3a", "quota", "of a limit that shrank below what runs, what comes back is counted in full"},
 	{"cluster 3b", "quota", "the time is that of the quota, and nodes are not kept for it"},
+	{"cluster 3b", "preempt", "the place of a stop that cannot be had yet, as a node is down, is not among the kept ones: seed 205126"},
 	{"cluster 3b", "packed", "places are kept by patience"},
+	{"cluster 4c", "quota", "of a limit that shrank below what runs, what a stop gives back is counted in full: seed 202641"},
 }
