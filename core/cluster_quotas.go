@@ -86,7 +86,7 @@ func (q *clusterQuotas) numbered(id, field string, counts map[string]nodeset.Use
 // lack reports the first quota that has too little left for what a job counts.
 func (q *clusterQuotas) lack(id string, sums nodeset.Uses) error {
 	for _, c := range sums {
-		if x := &q.all[c.Row]; x.used+c.PerJob > x.limit {
+		if x := &q.all[c.Row]; c.PerJob > 0 && x.used+c.PerJob > x.limit {
 			return jobFault(id, "charges", c.PerJob, fmt.Sprintf("%s: %d are left", x.name, max(x.limit-x.used, 0)), nil)
 		}
 	}

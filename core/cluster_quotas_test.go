@@ -58,6 +58,10 @@ func TestClusterQuotas(t *testing.T) {
 	require.NoError(t, c.Ended("d"))
 	require.NoError(t, c.Submit(ofAccount("e", 1)))
 	require.Empty(t, decide(t, c).Starts, "12 run, of 3")
+	none := ofAccount("none", 1)
+	none.Counts = map[string]nodeset.Use{"cores of x": {PerGPU: 1}}
+	require.NoError(t, c.Submit(none))
+	require.Len(t, decide(t, c).Starts, 1, "it counts nothing")
 
 	// A restart of the caller: what runs is adopted with what it counts.
 	again, err := core.NewCluster(core.ClusterOptions{Clock: clock.Now})
