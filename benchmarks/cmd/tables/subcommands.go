@@ -43,6 +43,7 @@ var subcommands = []subcommand{
 	{"layouts", "layouts", seedsUsage, prepareSeeds(1, 5, "seeds of the windows", layouts), nil},
 	{"alternatives", "alternatives", matchUsage, prepareMatch(1, 5, "seeds of the workloads", alternatives), alternativeNames},
 	{"preemption", "preemption", matchUsage, prepareMatch(1, 5, "seeds of the jobs", preemptions), preemptionRows},
+	{"shares", "shares", matchUsage, prepareMatch(1, 5, "seeds of the jobs", fairShares), sharesRows},
 	{"invasive", "invasive-simulation", "[-seeds FIRST-LAST] [-plot FILE]", prepareInvasive, nil},
 	{"malleable", "malleable", "[-seeds FIRST-LAST] [-traces DIR] [-jobs N] [-dir DIR]", prepareMalleable, nil},
 	{"negotiation", "negotiation", "", func(*flag.FlagSet) maker { return negotiations }, nil},
