@@ -30,10 +30,7 @@ type contest struct {
 
 // rivals are the policies of a contest. Backfill is the first, and what it is
 // compared with the last.
-var rivals = []struct {
-	name   string
-	policy func() (core.Policy, error)
-}{
+var rivals = []contender{
 	{"backfill", backfill},
 	{"auction", auction(core.Preset("none"))},
 	{"throughput", auction(core.Preset("packed"))},

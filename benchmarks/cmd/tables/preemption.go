@@ -12,10 +12,7 @@ import (
 )
 
 // stoppers are the policies of the page, stock's rule first.
-var stoppers = []struct {
-	name   string
-	policy func() (core.Policy, error)
-}{
+var stoppers = []contender{
 	{"backfill", backfill},
 	{"auction2, none", auction(core.Preset("none"))},
 	{"auction2, default", auction(core.Preset("default"))},
@@ -49,19 +46,13 @@ func preemptions(ctx context.Context, seeds seedRange, match string, errs io.Wri
 	for i := range sites {
 		for _, p := range stoppers {
 			fmt.Fprintf(errs, "simulating: %s, %s, seeds %s\n", sites[i].Name, p.name, seeds.String())
-			var runs []*preemption.Result
-			for seed := seeds.First; seed <= seeds.Last; seed++ {
-				policy, err := p.policy()
-				if err != nil {
-					return "", err
-				}
-				r, err := preemption.Run(ctx, &sites[i], policy, seed)
-				if err != nil {
-					return "", fmt.Errorf("%s, seed %d: %w", p.name, seed, err)
-				}
-				runs = append(runs, r)
+			all, err := runs(ctx, &p, seeds, func(ctx context.Context, policy core.Policy, seed uint64) (*preemption.Result, error) {
+				return preemption.Run(ctx, &sites[i], policy, seed)
+			})
+			if err != nil {
+				return "", err
 			}
-			addRuns(figures, preemptionColumns, runs, sites[i].Name, p.name)
+			addRuns(figures, preemptionColumns, all, sites[i].Name, p.name)
 		}
 	}
 	return render("preemption", map[string]any{

@@ -4,7 +4,6 @@ package main
 
 import (
 	"io"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -12,13 +11,17 @@ import (
 	"github.com/aucsched/aucsched/internal/test/race"
 )
 
-// A site's rows are there for all policies, and others' are not.
-func TestPreemptionPage(t *testing.T) {
+// What -match names is there, for all policies, and others are not.
+func TestPreemptionAndSharesPages(t *testing.T) {
 	race.Slow(t)
 	text, err := preemptions(t.Context(), seedRange{1, 1}, "whole nodes", io.Discard)
 	require.NoError(t, err)
 	for _, p := range stoppers {
-		require.Equal(t, 1, strings.Count(text, "| whole nodes      | "+p.name+" ")+strings.Count(text, "| whole nodes | "+p.name+" "), p.name)
+		require.Regexp(t, `\| whole nodes +\| `+p.name+` +\| +\d`, text)
 	}
-	require.NotContains(t, text, "| GPUs | auction2")
+	require.NotRegexp(t, `\| GPUs +\| auction2`, text)
+	text, err = fairShares(t.Context(), seedRange{1, 1}, "backfill", io.Discard)
+	require.NoError(t, err)
+	require.Regexp(t, `\| backfill +\| +\d`, text)
+	require.NotContains(t, text, "| auction2")
 }

@@ -12,10 +12,7 @@ import (
 )
 
 // sharers are the policies of the page, by name, stock's order first.
-var sharers = []struct {
-	name   string
-	policy func() (core.Policy, error)
-}{
+var sharers = []contender{
 	{"backfill", backfill},
 	{"auction2, none", auction(core.Preset("none"))},
 	{"auction2, default", auction(core.Preset("default"))},
@@ -41,30 +38,17 @@ func sharesRows() (names []string) {
 // fairShares is benchmarks/results/shares.md.
 func fairShares(ctx context.Context, seeds seedRange, match string, errs io.Writer) (string, error) {
 	figures := tableOf(sharesColumns, "policy")
-	some, err := matching(sharers, match, func(p *struct {
-		name   string
-		policy func() (core.Policy, error)
-	}) string {
-		return p.name
-	})
+	some, err := matching(sharers, match, func(c *contender) string { return c.name })
 	if err != nil {
 		return "", err
 	}
 	for _, p := range some {
 		fmt.Fprintf(errs, "simulating: %s, seeds %s\n", p.name, seeds.String())
-		var runs []*shares.Result
-		for seed := seeds.First; seed <= seeds.Last; seed++ {
-			policy, err := p.policy()
-			if err != nil {
-				return "", err
-			}
-			r, err := shares.Run(ctx, policy, seed)
-			if err != nil {
-				return "", fmt.Errorf("%s, seed %d: %w", p.name, seed, err)
-			}
-			runs = append(runs, r)
+		all, err := runs(ctx, &p, seeds, shares.Run)
+		if err != nil {
+			return "", err
 		}
-		addRuns(figures, sharesColumns, runs, p.name)
+		addRuns(figures, sharesColumns, all, p.name)
 	}
 	return render("shares", map[string]any{
 		"Command": fmt.Sprintf("shares -seeds %s > benchmarks/results/shares.md", &seeds),

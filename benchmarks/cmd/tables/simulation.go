@@ -44,6 +44,29 @@ type method struct {
 	policy func() (core.Policy, error)
 }
 
+// contender is a policy of a page, and what it is called there.
+type contender struct {
+	name   string
+	policy func() (core.Policy, error)
+}
+
+// runs are what run makes of the policy, anew for each seed.
+func runs[R any](ctx context.Context, c *contender, seeds seedRange,
+	run func(context.Context, core.Policy, uint64) (R, error)) ([]R, error) {
+	all := make([]R, seeds.count())
+	for i := range all {
+		policy, err := c.policy()
+		if err != nil {
+			return nil, err
+		}
+		seed := seeds.First + uint64(i)
+		if all[i], err = run(ctx, policy, seed); err != nil {
+			return nil, fmt.Errorf("%s, seed %d: %w", c.name, seed, err)
+		}
+	}
+	return all, nil
+}
+
 // backfill makes Slurm's, and auction the policy with these options.
 func backfill() (core.Policy, error) { return sim.NewBackfill(sim.DefaultBackfill()) }
 
