@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/aucsched/aucsched/benchmarks/shares"
 	"github.com/aucsched/aucsched/core"
@@ -38,7 +39,7 @@ func sharesRows() (names []string) {
 // fairShares is benchmarks/results/shares.md.
 func fairShares(ctx context.Context, seeds seedRange, match string, errs io.Writer) (string, error) {
 	figures := tableOf(sharesColumns, "policy")
-	some, err := matching(sharers, match, func(c *contender) string { return c.name })
+	some, err := matching(slices.Clone(sharers), match, func(c *contender) string { return c.name })
 	if err != nil {
 		return "", err
 	}
