@@ -38,7 +38,9 @@ func newAuction(x *cluster) (*auction, error) {
 	for i := range x.kinds {
 		unit = gcd(unit, int(x.kinds[i].CPU))
 	}
-	unit = max(unit, 1)
+	if unit == 0 { // no pod asks for cores: whole ones will do
+		unit = 1000
+	}
 	total := make([]nodeset.Capacity, len(x.nodes))
 	memory := make([]int64, len(x.nodes))
 	for n := range x.nodes {

@@ -44,6 +44,16 @@ func scene(t *rapid.T) (*Cluster, []Pod) {
 	return c, pods
 }
 
+// A node may have more thousandths of a core than the auction can count: no pod asks for any.
+func TestPodsWithoutCores(t *testing.T) {
+	c := &Cluster{Kinds: []string{"T4"}, Nodes: []Node{{Name: "n0", State: frag.State{CPU: 66000, Count: 1}}}}
+	c.Nodes[0].GPUs[0] = frag.Whole
+	pods := []Pod{{"p0", frag.Request{GPUs: 1, Share: 700, Kinds: 1}}}
+	r, err := Run(c, pods, Options{Policy: Auction, Inflate: 1.3, Seed: 5, Batch: 1})
+	require.NoError(t, err)
+	require.NoError(t, Verify(c, pods, 1, r))
+}
+
 func TestEveryPolicyIsVerified(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c, pods := scene(t)
