@@ -3,14 +3,11 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,10 +17,10 @@ import (
 // A companion is a program whose commands aucsched hands on to it.
 type companion struct {
 	program, what string
-	names, demos  []offered // its commands, and those below demo
+	commands      []offered
 }
 
-// offered is a command of a companion.
+// offered is a command of a companion; a name of two words is below another command.
 type offered struct {
 	name, short string
 	hidden      bool
@@ -33,12 +30,13 @@ const invasive = "aucsched-invasive"
 
 var companions = []companion{
 	{cli.Laboratory, "the laboratory", []offered{
+		{"demo", "Show what deciding together is worth: two windows as pictures, a workload as a table", false},
 		{"reproduce", "Run the papers' experiments in the simulator, and print our figures beside theirs", false},
 		{"emulate", "Run a workload on a real slurmctld under an accelerated clock, and print the papers' metrics", false},
 		{"simulate", "Replay a trace or a generated workload under a policy, and print the papers' metrics", false},
 		{"simulate-invasive", "Measure what malleable jobs are worth: iScheduler and iHypervisor in simulated time", false},
 		{"solve", "Solve a 0-1 packing model in MPS", false},
-	}, nil},
+	}},
 	{invasive, "the invasive resource manager", []offered{
 		{"ihypervisor", "Own the cores of this host, negotiate with an iScheduler for jobs, and run them pinned to cores", false},
 		{"agent", "Run jobs on this node, for aucsched ihypervisor --agents", false},
@@ -46,22 +44,26 @@ var companions = []companion{
 		{"ischeduler", "Run an iScheduler: take invasive jobs, and negotiate with an iHypervisor where they run", false},
 		{"crew", "In a job of Slurm: take more nodes while it runs, and give them back when they are wanted", false},
 		{"task-prolog", "As Slurm's TaskProlog: begin a task of an invasive job on the job's cores", false},
-	}, []offered{
-		{"invasive", "Run an iHypervisor, an iScheduler and jobs that give cores to an urgent one, and watch the cores", false},
+		{"demo invasive", "Run an iHypervisor, an iScheduler and jobs that give cores to an urgent one, and watch the cores", false},
 	}},
 }
 
-// commands stand for commands of the companion, in a group of help's.
-func (p *companion) commands(list []offered, group string) []*cobra.Command {
-	var commands []*cobra.Command
-	for _, o := range list {
-		commands = append(commands, &cobra.Command{
-			Use: o.name, Short: o.short, Hidden: o.hidden, GroupID: group,
+// addTo adds commands that stand for the companion's, in a group of help's.
+func (p *companion) addTo(root *cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: p.program, Title: "Commands of " + p.program + ", " + p.what + ":"})
+	for _, o := range p.commands {
+		command := &cobra.Command{
+			Use: o.name, Short: o.short, Hidden: o.hidden, GroupID: p.program,
 			Annotations: map[string]string{"program": p.program, cli.NoPage: ""},
 			RunE:        func(_ *cobra.Command, args []string) error { return handOn(p.program, o.name, args) },
-		})
+		}
+		above := root
+		if parent, name, below := strings.Cut(o.name, " "); below {
+			above, _, _ = root.Find([]string{parent}) // which is there
+			command.Use, command.GroupID = name, ""
+		}
+		above.AddCommand(command)
 	}
-	return commands
 }
 
 // handedOn is the program that has the command that args call, or ask about, and the command's
@@ -112,22 +114,4 @@ func find(program, command string) (string, error) {
 	}
 	return "", cli.BadInput(fmt.Errorf("%s: %s does this, and is neither in %s nor in PATH: make builds it, as bin/%s",
 		command, program, filepath.Dir(self), program))
-}
-
-// runCompanion has a companion do a part of this program's work.
-func runCompanion(ctx context.Context, out, errs io.Writer, program, command string, args ...string) error {
-	path, err := find(program, command)
-	if err != nil {
-		return err
-	}
-	c := exec.CommandContext(ctx, path, args...)
-	c.Stdout, c.Stderr = out, errs
-	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
-	c.WaitDelay = 10 * time.Second
-	err = c.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.Exited() {
-		return cli.Ended(exit.ExitCode()) // it has said why
-	}
-	return err
 }

@@ -80,7 +80,7 @@ func TestCompanionBecomes(t *testing.T) {
 		"__complete reproduce --se": "aucsched-lab", "solve k.mps --gap=0.1": "aucsched-lab",
 		"plan - --mps w.mps --json": "aucsched-lab", "-v plan --mps= w.json": "aucsched-lab",
 		"plan w.json --policy=ipsched": "aucsched-lab", "explain - a --policy auction1": "aucsched-lab",
-		"simulate --policy backfill": "aucsched-lab", "help simulate": "aucsched-lab", "simulate-invasive": "aucsched-lab",
+		"simulate --policy backfill": "aucsched-lab", "demo --part a,b": "aucsched-lab", "help demo": "aucsched-lab", "help simulate": "aucsched-lab", "simulate-invasive": "aucsched-lab",
 		"ischeduler submit -- sh": "aucsched-invasive", "demo invasive --pause 0s": "aucsched-invasive",
 		"task-prolog": "aucsched-invasive", "ihypervisor --frob": "aucsched-invasive",
 		"ihypervisor-supervisor DIR": "aucsched-invasive", "crew bag FILE": "aucsched-invasive",
@@ -100,28 +100,11 @@ func TestCompanionBecomes(t *testing.T) {
 	require.Equal(t, syscall.SIGTERM, c.ProcessState.Sys().(syscall.WaitStatus).Signal(), "aucsched is that process")
 }
 
-// Part c of demo comes from the laboratory, after the others, and its exit status counts.
-func TestDemoHandsOnPartC(t *testing.T) {
-	dir := installed(t)
-	program, path := filepath.Join(dir, "aucsched"), "/usr/bin:/bin"
-	_, pictures, _ := execute(t, program, path, "demo", "--part", "a,b")
-	c, out, errs := execute(t, program, path, "demo")
-	require.Equal(t, cli.ExitUsage, c.ProcessState.ExitCode())
-	require.Equal(t, pictures, out)
-	require.Contains(t, errs, "aucsched: demo --part c: aucsched-lab does this")
-
-	script(t, dir, "aucsched-lab", "echo why >&2; exit 7")
-	c, out, errs = execute(t, program, path, "demo", "--variants", "1.NC,2.FC", "--seeds", "5")
-	require.Equal(t, 7, c.ProcessState.ExitCode())
-	require.Equal(t, pictures+filepath.Base(dir)+" demo --variants 1.NC,2.FC --seeds 5\n", out)
-	require.Equal(t, "why\n", errs)
-}
-
 // What help says of the companions' commands.
 func TestHelpNamesCompanions(t *testing.T) {
 	code, out, errs := aucsched(t, "", "--help")
 	require.Zero(t, code, errs)
-	require.Regexp(t, `(?s)Commands of aucsched-lab, the laboratory:\n +emulate .*\n +reproduce .*\n +simulate .*\n +simulate-invasive .*\n +solve .*\n\n`, out)
+	require.Regexp(t, `(?s)Commands of aucsched-lab, the laboratory:\n +demo .*\n +emulate .*\n +reproduce .*\n +simulate .*\n +simulate-invasive .*\n +solve .*\n\n`, out)
 	require.Regexp(t,
 		`(?s)Commands of aucsched-invasive, the invasive resource manager:\n +agent .*\n +crew .*\n +ihypervisor .*\n +ischeduler `, out)
 	require.NotContains(t, out, "supervisor ")

@@ -55,13 +55,6 @@ func TestCompleteValues(t *testing.T) {
 	}
 }
 
-// Of a list the next word is offered, not one that is there, and a comma may follow.
-func TestCompleteLists(t *testing.T) {
-	words, directive := completed(t, "demo", "--part", "b,")
-	require.Equal(t, []string{"b,a", "b,c"}, words)
-	require.Contains(t, directive, "NoSpace")
-}
-
 func TestCompleteFiles(t *testing.T) {
 	dir := t.TempDir() + string(filepath.Separator)
 	for _, name := range []string{"w.json", "a.swf", "b.SWF.GZ", "c.mps.gz", ".hidden.json", "x.go", "s.conf"} {

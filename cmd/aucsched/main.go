@@ -26,9 +26,8 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 
 func newRoot() *cobra.Command {
 	const own = "own"
-	demo := demoCommand()
 	commands := []*cobra.Command{decide.Plan(nil, nil), decide.Explain(nil), tryCommand(),
-		checkCommand(), whyCommand(), statusCommand(), shadowCommand(), topCommand(), metricsCommand(), schemaCommand(), demo}
+		checkCommand(), whyCommand(), statusCommand(), shadowCommand(), topCommand(), metricsCommand(), schemaCommand()}
 	for _, c := range commands {
 		c.GroupID = own
 	}
@@ -44,9 +43,7 @@ aucsched and then in PATH.`, append(commands, policy.WorkerCommand())...)
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetCompletionCommandGroupID(own)
 	for _, p := range companions {
-		root.AddGroup(&cobra.Group{ID: p.program, Title: "Commands of " + p.program + ", " + p.what + ":"})
-		root.AddCommand(p.commands(p.names, p.program)...)
-		demo.AddCommand(p.commands(p.demos, "")...)
+		p.addTo(root)
 	}
 	return root
 }

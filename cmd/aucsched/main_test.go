@@ -64,15 +64,13 @@ func TestWrongUsageAndInput(t *testing.T) {
 		`unknown command "frob"`: {"frob"},
 		"unknown flag: --frob":   {"plan", "--frob"},
 		"plan: WINDOW.json is missing; for example: aucsched plan ": {"plan"},
-		"no such file":                   {"plan", filepath.Join(dir, "absent")},
-		"standard input:1":               {"plan", "-"},
-		`--policy: "odd" is unknown`:     {"plan", "../../examples/table1.json", "--policy", "odd"},
-		"--reservations 65: must be":     {"plan", "../../examples/table1.json", "--reservations", "65"},
-		`--solver: "odd" is unknown`:     {"plan", "../../examples/table1.json", "--solver", "odd"},
-		`--objective odd: must be`:       {"plan", "../../examples/table1.json", "--objective", "odd"},
-		"--deadline: -1s":                {"plan", "../../examples/table1.json", "--deadline", "-1s"},
-		"--part: \"x\" is not a, b or c": {"demo", "--part", "x"},
-		"--seeds: 0":                     {"demo", "--seeds", "0"},
+		"no such file":               {"plan", filepath.Join(dir, "absent")},
+		"standard input:1":           {"plan", "-"},
+		`--policy: "odd" is unknown`: {"plan", "../../examples/table1.json", "--policy", "odd"},
+		"--reservations 65: must be": {"plan", "../../examples/table1.json", "--reservations", "65"},
+		`--solver: "odd" is unknown`: {"plan", "../../examples/table1.json", "--solver", "odd"},
+		`--objective odd: must be`:   {"plan", "../../examples/table1.json", "--objective", "odd"},
+		"--deadline: -1s":            {"plan", "../../examples/table1.json", "--deadline", "-1s"},
 	} {
 		code, out, errs := aucsched(t, "", args...)
 		require.Equal(t, cli.ExitUsage, code, "%v: %s", args, errs)
@@ -86,14 +84,6 @@ func TestVersion(t *testing.T) {
 	code, out, errs := aucsched(t, "", "--version")
 	require.Zero(t, code, errs)
 	require.Regexp(t, "^aucsched version "+regexp.QuoteMeta(version.Number)+`( \(commit [0-9a-f]+.*\))?\n$`, out)
-}
-
-func TestDemoPictures(t *testing.T) {
-	code, out, errs := aucsched(t, "", "demo", "--part", "a,b")
-	require.Zero(t, code, errs)
-	want, err := os.ReadFile("testdata/demo.txt")
-	require.NoError(t, err)
-	require.Equal(t, string(want), out)
 }
 
 // Under --objective size, one large job is worth more than two small ones of higher priority.

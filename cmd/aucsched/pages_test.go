@@ -36,8 +36,7 @@ func TestPages(t *testing.T) {
 		require.NoError(t, err)
 		pages[name] = string(page)
 	}
-	for _, args := range []string{"plan ../../examples/table1.json", "explain ../../examples/table1.json J3", "demo",
-		"--help"} {
+	for _, args := range []string{"plan ../../examples/table1.json", "explain ../../examples/table1.json J3", "--help"} {
 		_, out, errs := aucsched(t, "", strings.Fields(args)...)
 		clitest.Words(t, args, out+errs)
 	}

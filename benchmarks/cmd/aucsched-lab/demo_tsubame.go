@@ -3,12 +3,8 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
 	"text/tabwriter"
-
-	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/benchmarks/papers"
@@ -17,27 +13,6 @@ import (
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/generate"
 )
-
-// tsubameDemo is one run of part c of "aucsched demo".
-type tsubameDemo struct {
-	variants []string
-	seeds    int
-}
-
-func demoCommand() *cobra.Command {
-	d := tsubameDemo{variants: []string{"1.NC"}, seeds: 3}
-	c := &cobra.Command{
-		Use:   "demo",
-		Short: "Show Slurm's backfill against the auction as a table, which is part c of aucsched demo",
-		Args:  cli.ExactArgs(0),
-
-		Annotations: map[string]string{cli.NoPage: ""},
-		RunE:        func(c *cobra.Command, _ []string) error { return d.run(c.Context(), c.OutOrStdout()) },
-	}
-	c.Flags().StringSliceVar(&d.variants, "variants", d.variants, "workloads")
-	c.Flags().IntVar(&d.seeds, "seeds", d.seeds, "how many generated workloads to average over")
-	return c
-}
 
 // tsubameMethods are the rows of the demo's table.
 var tsubameMethods = []struct {
@@ -54,8 +29,8 @@ func newBackfill() (core.Policy, error) { return sim.NewBackfill(sim.DefaultBack
 
 func newAuction() (core.Policy, error) { return core.NewAuction(core.Preset("none"), nil) }
 
-// run simulates workloads of aucsched2 and prints a table beside the paper's.
-func (d *tsubameDemo) run(ctx context.Context, out io.Writer) error {
+// tsubame simulates workloads of aucsched2 and prints a table beside the paper's.
+func (d *demo) tsubame() error {
 	for _, v := range d.variants {
 		if _, err := generate.Tsubame(generate.TsubameOptions{Variant: v}); err != nil {
 			return cli.BadInput(fmt.Errorf("--variants: %w", err))
@@ -64,14 +39,14 @@ func (d *tsubameDemo) run(ctx context.Context, out io.Writer) error {
 	if d.seeds < 1 {
 		return cli.BadInput(fmt.Errorf("--seeds: %d: must be at least 1", d.seeds))
 	}
-	fmt.Fprintf(out, "(c) Workloads of the Tsubame machine, %d nodes of %d cores and %d GPUs (aucsched2, table 3)\n",
+	fmt.Fprintf(d.out, "(c) Workloads of the Tsubame machine, %d nodes of %d cores and %d GPUs (aucsched2, table 3)\n",
 		benchmarks.TsubameNodes, benchmarks.TsubameCores, benchmarks.TsubameGPUs)
-	fmt.Fprintf(out, "    means over %s; in brackets what the paper prints; times in hours\n\n", cli.Count(d.seeds, "generated workload"))
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(d.out, "    means over %s; in brackets what the paper prints; times in hours\n\n", cli.Count(d.seeds, "generated workload"))
+	t := tabwriter.NewWriter(d.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "    workload\tmethod\tCPU use %\tGPU use %\truntime\twait\tslowdown\tfragmentation\tspread")
 	for _, v := range d.variants {
 		for _, m := range tsubameMethods {
-			results, err := benchmarks.Tsubame(ctx, v, m.ranges, 1, d.seeds, m.policy)
+			results, err := benchmarks.Tsubame(d.ctx, v, m.ranges, 1, d.seeds, m.policy)
 			if err != nil {
 				return err
 			}

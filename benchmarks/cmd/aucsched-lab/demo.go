@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,7 +22,6 @@ import (
 type demo struct {
 	ctx      context.Context
 	out      io.Writer
-	errs     io.Writer
 	picture  picture
 	variants []string
 	seeds    int
@@ -40,15 +38,14 @@ func demoCommand() *cobra.Command {
   a  table I of ipsched.txt: three jobs that one at a time do not fit together
   b  figure 3 of aucsched1.txt: four jobs that fill a machine to the last core
   c  a workload of aucsched2.txt: Slurm's backfill against the auction, without and
-     with GPU ranges, beside the paper's figures`,
+     with GPU ranges, beside the paper's figures
+
+demo invasive shows an invasive resource manager, of aucsched-invasive.`,
 		Example: "  aucsched demo --part a,b",
 		Args:    cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			d.ctx, d.out, d.errs = c.Context(), c.OutOrStdout(), c.ErrOrStderr()
+			d.ctx, d.out = c.Context(), c.OutOrStdout()
 			d.picture = picture{out: d.out, width: 72, colours: cli.IsTerminal(d.out)}
-			if d.seeds < 1 {
-				return cli.BadInput(fmt.Errorf("--seeds: %d: must be at least 1", d.seeds))
-			}
 			show := map[string]func() error{"a": d.tableI, "b": d.figure3, "c": d.tsubame}
 			for _, part := range parts {
 				f, ok := show[part]
@@ -80,12 +77,6 @@ func (d *demo) tableI() error {
 func (d *demo) figure3() error {
 	d.say("(b) Four jobs on 144 nodes, of which n65-n80 are busy (aucsched1, figure 3)")
 	return d.compare("figure3.json")
-}
-
-// tsubame is a table of the laboratory's.
-func (d *demo) tsubame() error {
-	return runCompanion(d.ctx, d.out, d.errs, cli.Laboratory, "demo --part c",
-		"demo", "--variants", strings.Join(d.variants, ","), "--seeds", strconv.Itoa(d.seeds))
 }
 
 // compare decides an example one job at a time and all together.
