@@ -5,10 +5,9 @@
 //
 // [Run] is an event-driven simulator: jobs are submitted and end, and at multiples
 // of the scheduling interval, if something has happened since the last time, the
-// policy decides. Every decision is checked by a slow and simple referee that
-// shares nothing with the policies. Given the same jobs, options and a policy that
-// keeps to its Work limits, the same schedule comes out, bit for bit; only the wall-clock
-// times of the cycles differ.
+// policy decides. Every plan is checked by [core.Verify]. Given the same jobs, options
+// and a policy that keeps to its Work limits, the same schedule comes out, bit for bit;
+// only the wall-clock times of the cycles differ.
 //
 // Jobs may name an input file that each of their nodes has to load if it has it not: see [Files].
 //

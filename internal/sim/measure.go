@@ -34,9 +34,10 @@ func Measure(nodes []nodeset.Capacity, records []Record) (*Result, error) {
 	}
 	for i := range records {
 		ran := &records[i]
-		r, err := asked(&ran.Job.Job, ran.Alternative)
+		r, ok := ran.Job.Way(ran.Alternative)
 		switch {
-		case err != nil:
+		case !ok:
+			err = fmt.Errorf("alternative %d: the job has %d", ran.Alternative, len(ran.Job.Alternatives))
 		case ran.Start < ran.Submit || ran.End <= ran.Start:
 			err = fmt.Errorf("submitted at second %d, started at %d, ended at %d: out of order", ran.Submit, ran.Start, ran.End)
 		case len(ran.Segs) == 0 || int(ran.Segs[len(ran.Segs)-1].Last) >= len(nodes):

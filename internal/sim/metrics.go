@@ -149,7 +149,7 @@ func (m *meter) fewestNodes(r *bids.Request) int {
 // anyAlternative reports whether one of a job's alternatives can ever be met.
 func (m *meter) anyAlternative(j *core.Job) bool {
 	for k := range j.Alternatives {
-		if r, err := asked(j, k+1); err == nil && m.fewestNodes(&r) > 0 {
+		if r, ok := j.Way(k + 1); ok && m.fewestNodes(&r) > 0 {
 			return true
 		}
 	}

@@ -94,23 +94,12 @@ func TestMemoryIsNeverOverCommitted(t *testing.T) {
 	require.Greater(t, bound, 100)
 }
 
-// The referee keeps its own books of further resources, and a policy has to say what a job takes.
-func TestRefereeCountsResources(t *testing.T) {
+// A policy has to say what a job takes of further resources.
+func TestPoliciesTellResources(t *testing.T) {
 	nodes := nodesOf([3]int{1, 8, 2})
-	f := newReferee(nodes, Resource{Name: "memory", Total: []int64{20}})
-	segs := []nodeset.Segment{{Cores: 2, GPUs: 1}}
-	r := bids.Request{Cores: 2, MinGPUs: 1, Uses: nodeset.Uses{{PerNode: 1, PerCore: 3, PerGPU: 5}}}
-	require.NoError(t, f.start(&r, segs))
-	require.ErrorContains(t, f.start(&r, segs), "node 0 is over-allocated: 24 of 20 memory")
-	f.end(segs, r.Uses)
-	f.end(segs, r.Uses)
-	require.NoError(t, f.start(&r, segs))
-	r.Uses = nodeset.Uses{{Row: 1}}
-	require.ErrorContains(t, f.start(&r, segs), "resource 1 of 1")
-
 	forgets := startOn(nodeset.Segment{Cores: 1})
 	_, err := Run(context.Background(), withMemory(nodes, 64), forgets, []workload.Job{takes(1, 40, 0, 9)})
-	require.ErrorContains(t, err, "job J1: it takes [] of further resources instead of [{1 0 40 0 0}]")
+	require.ErrorContains(t, err, "job J1: it uses [] instead of [{1 0 40 0 0}]")
 	cfg := withMemory(nodes, 64, 64)
 	_, err = Run(context.Background(), cfg, forgets, []workload.Job{takes(1, 40, 0, 9)})
 	require.ErrorContains(t, err, "resource memory: 2 numbers for 1 nodes")

@@ -129,37 +129,9 @@ func TestPropertySharesKeepToGPUs(t *testing.T) {
 	require.Greater(t, beside, 100)
 }
 
-// The referee keeps books of each GPU.
-func TestRefereeCountsShares(t *testing.T) {
-	nodes := nodesOf([3]int{1, 8, 2})
-	cfg := sharing(nodes, 99, 10)
-	share := func(size int64) bids.Request {
-		return bids.Request{Cores: 1, Uses: nodeset.Uses{{Row: 1, PerNode: size}}}
-	}
-	on := func(bin uint8) []nodeset.Segment { return []nodeset.Segment{{Cores: 1, Bin: bin}} }
-	six, five, four, whole := share(6), share(5), share(4), bids.Request{Cores: 1, MinGPUs: 1}
-	f := newReferee(nodes, cfg.Resources...)
-	require.NoError(t, f.start(&six, on(3)))
-	require.NoError(t, f.start(&four, on(3)))
-	require.ErrorContains(t, f.start(&four, on(0)), "node 0: no GPU is named for the share")
-	require.ErrorContains(t, f.start(&bids.Request{Cores: 1}, on(3)), "GPU 3 is named, but no share is asked for")
-	f = newReferee(nodes, cfg.Resources...)
-	require.NoError(t, f.start(&six, on(3)))
-	require.ErrorContains(t, f.start(&five, on(3)), "node 0, GPU 3 is over-allocated: 11 of 10 share")
-	f = newReferee(nodes, cfg.Resources...)
-	require.NoError(t, f.start(&six, on(3)))
-	require.NoError(t, f.start(&whole, []nodeset.Segment{{Cores: 1, GPUs: 1}}))
-	require.ErrorContains(t, f.start(&six, on(1)), "1 GPUs whole and 2 in shared use, of 2")
-	f = newReferee(nodes, cfg.Resources...)
-	require.NoError(t, f.start(&six, on(3)))
-	require.NoError(t, f.start(&whole, []nodeset.Segment{{Cores: 1, GPUs: 1}}))
-	require.ErrorContains(t, f.start(&whole, []nodeset.Segment{{Cores: 1, GPUs: 1}}), "3 of 2 GPUs")
-	f = newReferee(nodes, cfg.Resources...)
-	require.NoError(t, f.start(&six, on(3)))
-	f.end(on(3), six.Uses)
-	two := bids.Request{Cores: 1, MinGPUs: 2}
-	require.NoError(t, f.start(&two, []nodeset.Segment{{Cores: 1, GPUs: 2}}), "nobody shares a GPU any more")
-
+// Nodes share GPUs in one number of parts.
+func TestNodesShareAlike(t *testing.T) {
+	cfg := sharing(nodesOf([3]int{1, 8, 2}), 99, 10)
 	cfg.Nodes = nodesOf([3]int{2, 8, 2})
 	cfg.Resources[0].Total, cfg.Resources[1].Total = []int64{9, 9}, []int64{10, 8}
 	_, err := newSimulator(cfg, auction(t), []workload.Job{pod(1, 1, 1, 1, 0, 0, 9)})

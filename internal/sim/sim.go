@@ -36,7 +36,7 @@ type Config struct {
 	PriorityPeriod int64
 	// Seed starts the random choices of the policy's cycles.
 	Seed uint64
-	// Verify has every start checked by the referee.
+	// Verify has every plan checked by [core.Verify].
 	Verify bool
 	// KillAtLimit ends jobs at their time limit. Without it a job that
 	// outlives its limit goes on, as under Slurm's OverTimeLimit=UNLIMITED.
@@ -147,7 +147,6 @@ type simulator struct {
 	left    int   // how many of them have left, or had ended
 	now     int64
 	nodes   *nodeset.Table
-	referee *referee
 	pending queue
 	spare   []*core.Job    // of the queue's own copies of jobs, those that are not pending
 	ranking *ranking       // nil if jobs keep their priorities
@@ -212,7 +211,7 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 		cfg.Clock = time.Now
 	}
 	s := &simulator{
-		cfg: cfg, policy: policy, nodes: nodes, referee: newReferee(cfg.Nodes, cfg.Resources...),
+		cfg: cfg, policy: policy, nodes: nodes,
 		lowest: core.MaxPriority,
 		jobs:   make([]job, len(jobs)), slot: make([]int32, len(jobs)), due: make([]int64, len(jobs)), total: len(jobs),
 	}
@@ -542,6 +541,11 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 		return 0, err
 	}
 	s.latency.add(s.cfg.Clock().Sub(begin))
+	if s.cfg.Verify && slices.ContainsFunc(s.plan.Decisions, func(d core.Decision) bool { return d.Start }) {
+		if err := core.Verify(&snap, &s.plan); err != nil {
+			return 0, err
+		}
+	}
 	if started, err = s.carryOut(); err != nil {
 		return 0, err
 	}
@@ -596,17 +600,9 @@ func (s *simulator) carryOut() (started int, err error) {
 func (s *simulator) start(d *core.Decision) error {
 	i := s.pending.numbers()[d.Job]
 	j := &s.jobs[i]
-	r, err := asked(&j.Job.Job, d.Alternative)
-	if err != nil {
-		return err
-	}
-	if s.cfg.Verify {
-		if err := s.referee.start(&r, d.Segs); err != nil {
-			return err
-		}
-	}
-	if !slices.Equal(d.Uses, r.Uses) {
-		return fmt.Errorf("it takes %v of further resources instead of %v", d.Uses, r.Uses)
+	r, ok := j.Way(d.Alternative)
+	if !ok {
+		return fmt.Errorf("alternative %d: the job has %d", d.Alternative, len(j.Alternatives))
 	}
 	if err := s.nodes.Allocate(d.Segs, r.Uses...); err != nil {
 		return err
@@ -666,9 +662,6 @@ func (s *simulator) end(e ending) error {
 	r, h := s.running[n], s.held[n]
 	if err := s.nodes.Release(h.Segs, h.Uses...); err != nil {
 		return err
-	}
-	if s.cfg.Verify {
-		s.referee.end(h.Segs, h.Uses)
 	}
 	crew := s.crews.of(e.number)
 	if crew == nil || crew.lead == e.number {

@@ -131,32 +131,30 @@ func TestRefereeStopsTheRun(t *testing.T) {
 		segs []nodeset.Segment
 		want string
 	}{
-		{"more than a node has", bids.Request{Cores: 5}, []nodeset.Segment{seg(0, 0, 5, 0)}, "node 0 is over-allocated: 5 of 4 cores"},
-		{"more GPUs than a node has", bids.Request{Cores: 1, MinGPUs: 1, MaxGPUs: 3}, []nodeset.Segment{seg(0, 0, 1, 3)}, "3 of 2 GPUs"},
-		{"too few cores", bids.Request{Cores: 5}, []nodeset.Segment{seg(0, 0, 4, 0)}, "4 cores, asked for 5"},
-		{"GPUs not asked for", bids.Request{Cores: 1}, []nodeset.Segment{seg(0, 0, 1, 1)}, "1 GPUs a node, asked for 0-0"},
+		{"more than a node has", bids.Request{Cores: 5}, []nodeset.Segment{seg(0, 0, 5, 0)}, "node 0: 5 cores and 0 GPUs taken, 4 and 2 free"},
+		{"more GPUs than a node has", bids.Request{Cores: 1, MinGPUs: 1, MaxGPUs: 3}, []nodeset.Segment{seg(0, 0, 1, 3)}, "node 0: 1 cores and 3 GPUs taken, 4 and 2 free"},
+		{"too few cores", bids.Request{Cores: 5}, []nodeset.Segment{seg(0, 0, 4, 0)}, "4 cores instead of 5"},
+		{"GPUs not asked for", bids.Request{Cores: 1}, []nodeset.Segment{seg(0, 0, 1, 1)}, "1 GPUs a node instead of 0 to 0"},
 		{"different GPUs", bids.Request{Cores: 2, MinGPUs: 1, MaxGPUs: 2},
-			[]nodeset.Segment{seg(0, 0, 1, 1), seg(1, 1, 1, 2)}, "1 and 2 GPUs on different nodes"},
-		{"too few nodes", bids.Request{Cores: 4, MinNodes: 2}, []nodeset.Segment{seg(0, 0, 4, 0)}, "1 nodes, asked for 2-0"},
-		{"too many nodes", bids.Request{Cores: 2, MaxNodes: 1}, []nodeset.Segment{seg(0, 1, 1, 0)}, "2 nodes, asked for 0-1"},
+			[]nodeset.Segment{seg(0, 0, 1, 1), seg(1, 1, 1, 2)}, "node 1 gives 2 GPUs, others 1"},
+		{"too few nodes", bids.Request{Cores: 4, MinNodes: 2}, []nodeset.Segment{seg(0, 0, 4, 0)}, "1 nodes instead of 2 to 0"},
+		{"too many nodes", bids.Request{Cores: 2, MaxNodes: 1}, []nodeset.Segment{seg(0, 1, 1, 0)}, "2 nodes instead of 0 to 1"},
 		{"wrong cores a node", bids.Request{MinNodes: 2, TasksPerNode: 2},
-			[]nodeset.Segment{seg(0, 0, 3, 0), seg(1, 1, 1, 0)}, "1-3 cores a node, asked for 2"},
-		{"one node too many", bids.Request{MinNodes: 1, TasksPerNode: 2}, []nodeset.Segment{seg(0, 1, 2, 0)}, "2 nodes, asked for 1-0"},
+			[]nodeset.Segment{seg(0, 0, 3, 0), seg(1, 1, 1, 0)}, "node 0 gives 3 cores, more than 2 tasks per node"},
+		{"one node too many", bids.Request{MinNodes: 1, TasksPerNode: 2}, []nodeset.Segment{seg(0, 1, 2, 0)}, "2 nodes instead of 1 to 0"},
 		{"a gap", bids.Request{Cores: 2, Contiguous: true}, []nodeset.Segment{seg(0, 0, 1, 0), seg(2, 2, 1, 0)},
-			"nodes 0 and 2 are not consecutive"},
+			"nodes 0 and 2 are not contiguous"},
 		{"not eligible", bids.Request{Cores: 1, Eligible: only}, []nodeset.Segment{seg(1, 1, 1, 0)}, "node 1 is not eligible"},
-		{"outside the machine", bids.Request{Cores: 1}, []nodeset.Segment{seg(4, 4, 1, 0)}, "bad segment: nodes 4-4"},
-		{"nothing", bids.Request{Cores: 1}, nil, "no nodes"},
+		{"outside the machine", bids.Request{Cores: 1}, []nodeset.Segment{seg(4, 4, 1, 0)}, "nodes 4-4 are out of order or outside 0-3"},
+		{"nothing", bids.Request{Cores: 1}, nil, "no node at all"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// A job before it makes sure that CanEverRun does not get in the way.
-			r := newReferee(nodes)
-			require.ErrorContains(t, r.start(&c.req, c.segs), c.want)
 			if place.CanEverRun(mustTable(t, nodes), &c.req) != nil {
 				return
 			}
 			_, err := Run(context.Background(), NewConfig(nodes), startOn(c.segs...), []workload.Job{jobOf(7, c.req, 0, 1, 1)})
-			require.ErrorContains(t, err, "policy scripted at second 0: job J7: ")
+			require.ErrorContains(t, err, "policy scripted at second 0: the plan is not valid: ")
 			require.ErrorContains(t, err, c.want)
 		})
 	}
@@ -166,17 +164,6 @@ func mustTable(t require.TestingT, nodes []nodeset.Capacity) *nodeset.Table {
 	tab, err := nodeset.New(nodes)
 	require.NoError(t, err)
 	return tab
-}
-
-// The referee counts what jobs hold together, and forgets what has ended.
-func TestRefereeKeepsBooks(t *testing.T) {
-	f := newReferee(nodesOf([3]int{1, 4, 0}))
-	half, r := []nodeset.Segment{{Cores: 2}}, bids.Request{Cores: 2}
-	require.NoError(t, f.start(&r, half))
-	require.NoError(t, f.start(&r, half))
-	f.end(half, nil)
-	require.NoError(t, f.start(&r, half))
-	require.ErrorContains(t, f.start(&r, half), "6 of 4 cores")
 }
 
 func TestRunRejects(t *testing.T) {

@@ -33,10 +33,10 @@ func TestAlternativesAreChecked(t *testing.T) {
 		want        string
 	}{
 		{1, two, ""},
-		{0, two, "asked for 0-0"},
-		{1, nodeset.Segment{First: 0, Last: 1, Cores: 4}, "0 GPUs a node, asked for 1-1"},
-		{2, two, "alternative 2: the job has 1"},
-		{-1, two, "alternative -1: the job has 1"},
+		{0, two, "instead of 0 to 0"},
+		{1, nodeset.Segment{First: 0, Last: 1, Cores: 4}, "0 GPUs a node instead of 1 to 1"},
+		{2, two, "alternative 2 of 1"},
+		{-1, two, "alternative -1 of 1"},
 	} {
 		res, err := Run(context.Background(), NewConfig(nodesOf([3]int{2, 4, 1})), startAs(c.alternative, c.seg), []workload.Job{j})
 		if c.want != "" {
