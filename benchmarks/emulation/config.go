@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
-	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/internal/test/slurmtest"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -44,8 +44,8 @@ func (o *Options) lines() []string {
 	if o.Multifactor {
 		// Age and size with equal weights, a minute a point (ipsched, section VI). That of age,
 		// PriorityWeightAge, needs a slurmdbd: see benchmarks/emulation/age.
-		lines = append(lines, fmt.Sprintf("PriorityMaxAge=%d", sim.DefaultMaxAge/60),
-			fmt.Sprintf("PriorityWeightJobSize=%d", sim.DefaultMaxAge/60),
+		lines = append(lines, fmt.Sprintf("PriorityMaxAge=%d", replay.DefaultMaxAge/60),
+			fmt.Sprintf("PriorityWeightJobSize=%d", replay.DefaultMaxAge/60),
 			"PriorityFavorSmall=NO", "PriorityCalcPeriod=1", "PrioritySiteFactorPlugin=site_factor/age")
 	}
 	return lines

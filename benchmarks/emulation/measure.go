@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/slurmtest"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -105,7 +106,7 @@ func (r *run) points(had []*slurmtest.Job, records []sim.Record) (*Spread, error
 	if !r.o.Multifactor {
 		return nil, nil
 	}
-	should, err := sim.MultifactorOf(r.o.Machine)
+	should, err := replay.MultifactorOf(r.o.Machine)
 	if err != nil {
 		return nil, err
 	}

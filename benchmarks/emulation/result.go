@@ -35,7 +35,7 @@ type Result struct {
 	WallSeconds float64 `json:"wall_s"`
 	Slurm       Slurm   `json:"slurm"`
 	// Points is by how many points Slurm's priorities at the jobs' starts differ from age and size
-	// as [sim.Multifactor] has them; nil with basic priorities.
+	// as [replay.Multifactor] has them; nil with basic priorities.
 	Points *Spread `json:"points,omitempty"`
 	// Faults say why the run must not be believed; none: it may.
 	Faults []string `json:"faults,omitempty"`

@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -99,13 +99,13 @@ func TestLayoutsAreWorthTheirOffers(t *testing.T) {
 		require.NoError(t, err)
 		var p core.Plan
 		offers := 0.0
-		require.NoError(t, sim.NewOffers(taker{}, o.Window).Decide(context.Background(), s, core.Limits{}, &p))
+		require.NoError(t, replay.NewOffers(taker{}, o.Window).Decide(context.Background(), s, core.Limits{}, &p))
 		for _, d := range p.Decisions {
 			if d.Start {
 				offers += float64(s.Pending[d.Job].Priority)
 			}
 		}
-		require.NoError(t, sim.NewOffers(a, o.Window).Decide(context.Background(), s, core.Limits{}, &p))
+		require.NoError(t, replay.NewOffers(a, o.Window).Decide(context.Background(), s, core.Limits{}, &p))
 		require.NoError(t, core.Verify(s, &p))
 		require.GreaterOrEqual(t, p.Objective, offers)
 		require.GreaterOrEqual(t, p.Bound, p.Objective)

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/style"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -45,7 +44,7 @@ type Run struct {
 type Figure struct{ Name, Meaning, Value string }
 
 // Setting is a setting by name, its value, and in words what it does.
-type Setting = policy.Setting
+type Setting struct{ Name, Value, Meaning string }
 
 // Page is what to show: one workload on one machine under one or more policies.
 type Page struct {

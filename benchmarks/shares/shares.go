@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
@@ -137,7 +138,7 @@ func (s *site) Priority(j *workload.Job, now int64) int64 {
 		all += x
 	}
 	fair := math.Exp2(-s.used[u] / all / s.owed[u])
-	age := min(float64(now-j.Submit)/sim.DefaultMaxAge, 1)
+	age := min(float64(now-j.Submit)/replay.DefaultMaxAge, 1)
 	return 1 + int64(float64(fairWeight*fair)+float64(ageWeight*age))
 }
 

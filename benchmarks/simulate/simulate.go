@@ -23,6 +23,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -141,7 +142,7 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 				return f.Checked(len(w.Jobs), w.Name).Print(c.OutOrStdout(), f.JSON)
 			}
 			if f.boundOnly {
-				return more.Bounds(c.OutOrStdout(), &f.Replay.Config, f.Policy.Settled(policies[0].Name(), w.Jobs), f.JSON)
+				return more.Bounds(c.OutOrStdout(), &f.Replay.Config, replay.Settled(&f.Policy, policies[0].Name(), w.Jobs), f.JSON)
 			}
 			return f.run(c, w, policies, more.Least)
 		},
@@ -227,7 +228,7 @@ func (f *Flags) prepare(flags *pflag.FlagSet, more *More) (*workload.Workload, [
 	if err := f.ranges.apply(cfg, w.Jobs); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
-	cfg.ShrinkLimits = f.Policy.ChoosesGPUs()
+	cfg.ShrinkLimits = slices.Contains(settings.Planned(), flags.Lookup("preset").Value.String())
 	f.Policy.Serial, f.Policy.ShrinkLimits = cfg.Serial, cfg.ShrinkLimits
 	if cfg.Files, err = f.Files.apply(flags, f.memoryCounts, w.Jobs, cfg.Nodes); err != nil {
 		return nil, nil, cli.BadInput(err)
@@ -239,12 +240,12 @@ func (f *Flags) prepare(flags *pflag.FlagSet, more *More) (*workload.Workload, [
 	if err := f.crews.apply(flags, cfg, w.Jobs, f.Replay.Seed); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
-	policies, err := f.Policy.MakeAll(flags)
+	policies, err := replay.Policies(&f.Policy, flags)
 	if err != nil {
 		return nil, nil, err
 	}
 	if f.slurmBids {
-		if err := f.Policy.AddOffers(policies, flags); err != nil {
+		if err := replay.Offer(policies, flags); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -320,7 +321,7 @@ func (f *Flags) run(c *cobra.Command, w *workload.Workload, policies []core.Poli
 	for i, policy := range policies {
 		cfg.OnEnd = out.listener(i)
 		done := showProgress(c.ErrOrStderr(), &cfg, len(w.Jobs))
-		jobs := f.Policy.Settled(policy.Name(), w.Jobs)
+		jobs := replay.Settled(&f.Policy, policy.Name(), w.Jobs)
 		r, err := sim.Run(c.Context(), cfg, policy, jobs)
 		done()
 		if err != nil {
@@ -343,7 +344,7 @@ func (f *Flags) run(c *cobra.Command, w *workload.Workload, policies []core.Poli
 	page := report.Page{Workload: w, Nodes: cfg.Nodes, Command: report.CommandLine(c),
 		Settings: slices.Concat(f.Replay.Settings(), f.ranges.settings(), f.crews.settings())}
 	if err := out.write(&page, results, bounds,
-		func(policy string) []report.Setting { return f.Policy.Settings(policy, c.Flags()) }); err != nil {
+		func(policy string) []report.Setting { return replay.PolicySettings(&f.Policy, policy, c.Flags()) }); err != nil {
 		return err
 	}
 	return noneRan(results)
@@ -379,7 +380,7 @@ func priorities(name string, nodes []nodeset.Capacity) (sim.Priorities, error) {
 	case "basic":
 		return nil, nil
 	case "multifactor":
-		return sim.MultifactorOf(nodes)
+		return replay.MultifactorOf(nodes)
 	}
 	return nil, cli.Unknown("--priority", name, priorityNames)
 }

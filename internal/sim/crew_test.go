@@ -334,7 +334,7 @@ func TestCrewsAreChecked(t *testing.T) {
 		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *Config) { c.Crews.Limit = 1 }, "companions' limit: 1: must be between 2"},
 		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *Config) { c.Crews.Reconfigure = -1 }, "reconfiguration: -1"},
 		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *Config) { c.Release = 2 }, "nodes that are free later"},
-		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *Config) { c.Priorities, _ = MultifactorOf(c.Nodes) }, "priorities that change"},
+		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *Config) { c.Priorities = aging{} }, "priorities that change"},
 		{malleable(1, 2, 0, 10, 10, 1, maxCompanions+2), func(*Config) {}, "more than 16777216 companions"},
 	} {
 		cfg := crewConfig(4)

@@ -64,7 +64,7 @@ func TestMemoryIsNeverOverCommitted(t *testing.T) {
 		opt := smallOptions(t)
 		b, err := NewBackfill(opt)
 		require.NoError(t, err)
-		for _, p := range []core.Policy{b, NewOffers(auction(t), 5)} {
+		for _, p := range []core.Policy{b, auction(t)} {
 			got, res := recordsWith(t, cfg, p, jobs)
 			require.Len(t, jobs, len(got)+len(res.Unrun))
 			checkLoad(t, nodes, got)

@@ -39,7 +39,7 @@ func pod(number, cores int, memory, share int64, gpus int, submit, duration int6
 func TestSharesAreSimulated(t *testing.T) {
 	jobs := []workload.Job{pod(1, 1, 1, 6, 0, 0, 90), pod(2, 1, 1, 6, 0, 0, 60), pod(3, 1, 1, 4, 0, 0, 300),
 		pod(4, 1, 1, 0, 2, 1, 30), pod(5, 1, 1, 11, 0, 1, 30)}
-	for name, p := range map[string]core.Policy{"backfill": backfill(t, nil), "auction": auction(t), "offers": NewOffers(auction(t), 5)} {
+	for name, p := range map[string]core.Policy{"backfill": backfill(t, nil), "auction": auction(t)} {
 		got, res := recordsWith(t, sharing(nodesOf([3]int{1, 8, 2}), 100, 10), p, jobs)
 		for _, id := range []string{"J1", "J2", "J3"} {
 			require.Zero(t, got[id].Start, name)
@@ -89,7 +89,7 @@ func TestPropertySharesKeepToGPUs(t *testing.T) {
 		cfg, jobs := drawPods(t)
 		keeping, err := core.NewAuction(core.Preset("none"), nil)
 		require.NoError(t, err)
-		for _, p := range []core.Policy{backfill(t, nil), auction(t), NewOffers(keeping, 4)} {
+		for _, p := range []core.Policy{backfill(t, nil), auction(t), keeping} {
 			got, res := recordsWith(t, cfg, p, jobs)
 			require.Len(t, jobs, len(got)+len(res.Unrun))
 			for _, at := range got {

@@ -113,6 +113,9 @@ type Record struct {
 // and no job is to come. Then the jobs that are left count as not run.
 const maxIdle = 16
 
+// maxPaced is maxIdle with the cycles that a [Paced] policy asks for, or that retry has.
+const maxPaced = 1024
+
 // maxRelease bounds Config.Release.
 const maxRelease = 3600
 
@@ -377,21 +380,21 @@ func (s *simulator) limit(j *job, r *bids.Request, segs []nodeset.Segment) int64
 }
 
 func (s *simulator) run(ctx context.Context) error {
-	idle := 0
+	idle, paced := 0, 0
 	for {
 		at, ok := s.nextEvent()
-		if !ok {
-			if s.pending.len() == 0 {
-				s.never()
-				return nil
-			}
-			if idle == maxIdle {
+		if _, comes := s.comeOrGo(); !comes {
+			if idle == maxIdle || paced == maxPaced {
 				s.giveUp()
+			}
+			if idle == maxIdle || paced == maxPaced || s.pending.len() == 0 {
 				s.never()
 				return nil
 			}
-			at = s.wake()
-			idle++
+			if paced++; !ok {
+				at = s.wake()
+				idle++
+			}
 		}
 		s.meter.stranded.pass(s.cycleTime(at) - s.now)
 		s.now = s.cycleTime(at)
@@ -407,7 +410,7 @@ func (s *simulator) run(ctx context.Context) error {
 		}
 		s.meter.stranded.look(s.nodes)
 		if started > 0 {
-			idle = 0
+			idle, paced = 0, 0
 		}
 	}
 }

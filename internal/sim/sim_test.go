@@ -488,3 +488,22 @@ func TestJobsLeave(t *testing.T) {
 		require.ErrorContains(t, err, "leaves")
 	}
 }
+
+// eager is a policy that wants to decide again after each second, and starts nothing.
+type eager struct{ now int64 }
+
+func (*eager) Name() string { return "eager" }
+
+func (e *eager) Decide(_ context.Context, s *core.Snapshot, _ core.Limits, p *core.Plan) error {
+	e.now, p.Decisions = s.Now, p.Decisions[:0]
+	return nil
+}
+
+func (e *eager) Again() int64 { return e.now + 1 }
+
+// A policy that paces itself is not asked for ever either.
+func TestPacedPolicyEnds(t *testing.T) {
+	res, err := Run(context.Background(), NewConfig(nodesOf([3]int{1, 4, 0})), new(eager), []workload.Job{jobOf(1, bids.Request{Cores: 1}, 0, 1, 1)})
+	require.NoError(t, err)
+	require.Len(t, res.Unrun, 1)
+}

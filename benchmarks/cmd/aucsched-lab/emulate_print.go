@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/internal/cli"
@@ -130,7 +131,7 @@ func writeEmulatedPage(path, command string, runs []emulated) error {
 			return fmt.Errorf("%s: %w", runs[i].Command, err)
 		}
 		page.Runs = append(page.Runs, report.Run{Result: runs[i].Result.Metrics,
-			Log: log, Settings: r.policy.Settings(r.policy.Policy, flags)})
+			Log: log, Settings: replay.PolicySettings(&r.policy, r.policy.Policy, flags)})
 	}
 	out, err := cli.CreateOutput(path)
 	if err != nil {

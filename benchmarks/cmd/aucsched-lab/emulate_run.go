@@ -119,7 +119,7 @@ func (r *emulatedRun) options(flags *pflag.FlagSet) (*emulation.Options, error) 
 	if _, err := r.policy.Make(flags); err != nil { // so that what is wrong is said of the flag
 		return nil, err
 	}
-	o.Jobs = r.policy.Settled(r.policy.Policy, w.Jobs)
+	o.Jobs = replay.Settled(&r.policy, r.policy.Policy, w.Jobs)
 	o.Full, o.Multifactor = r.nodes == "full", r.priority == "multifactor"
 	o.Parameters = r.parameters
 	if r.policy.Policy != "backfill" {

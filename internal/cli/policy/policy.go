@@ -19,7 +19,6 @@ import (
 	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
-	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // Flags are the settings of policies that commands share.
@@ -129,17 +128,12 @@ func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
 	}
 	switch f.Policy {
 	case "backfill":
-		o := sim.DefaultBackfill()
-		o.Estimates = f.Estimates
-		if f.Slurmctld {
-			o.Interval, o.Test = slurmInterval, f.BackfillTest
-		}
-		return sim.NewBackfill(o)
+		return sim.NewBackfill(f.Backfill())
 	case "plan":
-		o := f.easy(sim.QueueOrder)
+		o := f.EASY(sim.QueueOrder)
 		return sim.NewPlanned(o.Backfill)
 	case older.IPSched:
-		o, err := f.ipsched(flags)
+		o, err := f.IPSched(flags)
 		if err != nil {
 			return nil, cli.BadInput(fmt.Errorf("--%w", err))
 		}
@@ -150,7 +144,7 @@ func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
 		if err != nil {
 			return nil, err
 		}
-		o, err := f.auction(flags)
+		o, err := f.Auction(flags)
 		if err != nil {
 			return nil, cli.BadInput(fmt.Errorf("--%w", err))
 		}
@@ -160,37 +154,27 @@ func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
 		a, err := core.NewAuction(o, solver)
 		return a, cli.BadInput(err)
 	}
-	if order, ok := easyOrder(f.Policy); ok {
-		return sim.NewList(f.easy(order))
+	if order, ok := EASYOrder(f.Policy); ok {
+		return sim.NewList(f.EASY(order))
 	}
 	return nil, cli.Unknown("--policy", f.Policy, Names())
 }
 
-// MakeAll builds the policies that the flags ask for, names with commas.
-func (f *Flags) MakeAll(flags *pflag.FlagSet) ([]core.Policy, error) {
-	var out []core.Policy
-	seen := make(map[string]bool)
-	for name := range strings.SplitSeq(f.Policy, ",") {
-		if seen[name] {
-			return nil, cli.BadInput(fmt.Errorf("--policy: %q is given twice", name))
-		}
-		seen[name] = true
-		one := *f
-		one.Policy = name
-		p, err := one.Make(flags)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, p)
+// Backfill are the options of backfill.
+func (f *Flags) Backfill() sim.BackfillOptions {
+	o := sim.DefaultBackfill()
+	o.Estimates = f.Estimates
+	if f.Slurmctld {
+		o.Interval, o.Test = slurmInterval, f.BackfillTest
 	}
-	return out, nil
+	return o
 }
 
-// ipsched are the options of the policy of that name.
-func (f *Flags) ipsched(flags *pflag.FlagSet) (o older.Options, err error) {
+// IPSched are the options of the policy of that name.
+func (f *Flags) IPSched(flags *pflag.FlagSet) (o older.Options, err error) {
 	o = older.DefaultOptions()
 	o.NodeLimits = f.nodeLimits
-	if _, err := f.auction(flags); err != nil {
+	if _, err := f.Auction(flags); err != nil {
 		return o, err
 	}
 	o.Read(Given(flags))
@@ -198,53 +182,16 @@ func (f *Flags) ipsched(flags *pflag.FlagSet) (o older.Options, err error) {
 	return o, err
 }
 
-// freesNodes reports whether the policy takes jobs to have asked for no number of nodes: ipsched
-// without the paper's constraint 5.
-func (f *Flags) freesNodes(policy string) bool { return policy == older.IPSched && !f.nodeLimits }
-
-// Settle makes of a job's request what counts of it under the policy, whoever judges the plan.
+// Settle makes of a job's request what counts of it under the policy, whoever judges the plan: for
+// ipsched without the paper's constraint 5 it asks for no number of nodes.
 func (f *Flags) Settle(policy string, r *bids.Request) {
-	if f.freesNodes(policy) {
+	if policy == older.IPSched && !f.nodeLimits {
 		*r = older.WithoutNodeLimits(*r)
 	}
 }
 
-// Settled are a workload's jobs as the policy takes them: the same, or copies.
-func (f *Flags) Settled(policy string, jobs []workload.Job) []workload.Job {
-	if !f.freesNodes(policy) {
-		return jobs
-	}
-	jobs = slices.Clone(jobs)
-	for i := range jobs {
-		f.Settle(policy, &jobs[i].Request)
-	}
-	return jobs
-}
-
-// ChoosesGPUs reports whether the auctions say how many GPUs of a range a job gets by what that
-// costs all.
-func (f *Flags) ChoosesGPUs() bool { return slices.Contains(settings.Planned(), f.preset) }
-
-// AddOffers has the auctions get SLURM bids.
-func (f *Flags) AddOffers(policies []core.Policy, flags *pflag.FlagSet) error {
-	bidding := false
-	window, err := flags.GetInt64("window")
-	if err != nil {
-		return err
-	}
-	for i, p := range policies {
-		if _, ok := p.(*core.Auction); ok {
-			policies[i], bidding = sim.NewOffers(p, int(window)), true
-		}
-	}
-	if !bidding {
-		return cli.BadInput(fmt.Errorf("--slurm-bids: policy %s makes no bids", f.Policy))
-	}
-	return nil
-}
-
-// auction are the auction's options: those of the preset, and on top the flags that were given.
-func (f *Flags) auction(flags *pflag.FlagSet) (o core.AuctionOptions, err error) {
+// Auction are the auction's options: those of the preset, and on top the flags that were given.
+func (f *Flags) Auction(flags *pflag.FlagSet) (o core.AuctionOptions, err error) {
 	_, err = settings.Read(&o, append(Given(flags), "policy="+f.Policy))
 	if fault := (*settings.Fault)(nil); errors.As(err, &fault) {
 		return o, cli.Did(err, fault.Value, fault.Known)

@@ -1,19 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package sim
+package replay
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/slurm/selection"
+	"github.com/aucsched/aucsched/internal/test/draw"
+	"github.com/aucsched/aucsched/internal/test/requests"
 	"github.com/aucsched/aucsched/nodeset"
 )
+
+// drawState draws a machine and a queue of valid requests.
+func drawState(t *rapid.T) *core.Snapshot {
+	s := &core.Snapshot{Now: 100, Nodes: draw.Table(t)}
+	for i := range rapid.IntRange(0, 12).Draw(t, "pending") {
+		j := &core.Job{ID: fmt.Sprint("J", i), Request: requests.DrawWithCores(t, s.Nodes.Len()), Priority: int64(1000 - i),
+			TimeLimit: rapid.Int64Range(1, 900).Draw(t, "limit")}
+		if i > 0 && rapid.IntRange(0, 3).Draw(t, "again") == 0 {
+			j.Request = s.Pending[i-1].Request
+		} else if place.Validate(&j.Request) != nil {
+			j.Request = bids.Request{Cores: 1 + i}
+		}
+		s.Pending = append(s.Pending, j)
+	}
+	return s
+}
 
 // taker is a policy that starts every job on its offer, and keeps what it has been asked.
 type taker struct{ pending []*core.Job }

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package sim
+package replay
 
 import (
 	"context"
 	"fmt"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/slurm/selection"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
 // Offers is a policy to which the first jobs of the queue come with an offer
-// ([core.Job.Offer]): what Slurm's selection, the same as [Backfill]'s, would give each in turn
+// ([core.Job.Offer]): what Slurm's selection, the same as [sim.Backfill]'s, would give each in turn
 // if those before it had started on theirs, by its first request. Auctions bid them: the "SLURM
 // bids" of aucsched1, section 5.
 type Offers struct {
@@ -25,10 +27,23 @@ type Offers struct {
 	failed map[offerKey]bool // requests that found no place since the last offer
 }
 
-// offerKey tells requests apart; a mask is known by its address, within one cycle.
+// offerKey tells requests apart; a mask and uses are known by their addresses, within one cycle.
 type offerKey struct {
-	shape    shapeKey
-	eligible *uint64
+	cores, minNodes, maxNodes, tasks, gpus int
+	contiguous                             bool
+	uses                                   *nodeset.Use
+	eligible                               *uint64
+}
+
+func keyOf(r *bids.Request) offerKey {
+	k := offerKey{r.Cores, r.MinNodes, r.MaxNodes, r.TasksPerNode, r.MinGPUs, r.Contiguous, nil, nil}
+	if len(r.Uses) > 0 {
+		k.uses = &r.Uses[0]
+	}
+	if len(r.Eligible) > 0 {
+		k.eligible = &r.Eligible[0]
+	}
+	return k
 }
 
 // NewOffers returns policy with offers for the first window jobs of the queue, under policy's
@@ -89,13 +104,11 @@ func (o *Offers) offer(s *core.Snapshot) (err error) {
 // that would fit, so that a request which found no place may find one when less is left: what
 // is known of it ends with the next offer.
 func (o *Offers) next(left *nodeset.Table, job *core.Job, buf *[]nodeset.Segment) ([]nodeset.Segment, error) {
-	if cores, _ := left.SumFree(); cores < int64(leastCores(&job.Request)) || unknown(job) != nil {
+	least := place.LeastCores(&job.Request)
+	if cores, _ := left.SumFree(); least == 0 || cores < least {
 		return nil, nil
 	}
-	key := offerKey{shape: keyOf(&job.Request)}
-	if len(job.Eligible) > 0 {
-		key.eligible = &job.Eligible[0]
-	}
+	key := keyOf(&job.Request)
 	if o.failed[key] {
 		return nil, nil
 	}
