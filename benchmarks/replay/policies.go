@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -145,5 +146,13 @@ func number(name string, value int64, meaning string) report.Setting {
 }
 
 func setting(s *settings.Setting, options any) report.Setting {
-	return report.Setting{Name: s.Flag(), Value: s.Text(s.Get(options)), Meaning: s.Meaning}
+	value := s.Get(options)
+	text := fmt.Sprint(value)
+	switch {
+	case s.Values != nil && 0 <= value && value < int64(len(s.Values)):
+		text = s.Values[value]
+	case s.Seconds:
+		text = (time.Duration(value) * time.Second).String()
+	}
+	return report.Setting{Name: s.Flag(), Value: text, Meaning: s.Meaning}
 }

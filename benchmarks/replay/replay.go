@@ -86,7 +86,7 @@ func (f *Flags) Read(spec string) (*workload.Workload, error) {
 		traces.Keep(w, f.First)
 		w.Name += fmt.Sprintf(", its first %d jobs", f.First)
 	}
-	if err := w.Accelerate(f.Rate); err != nil {
+	if err := traces.Accelerate(w, f.Rate); err != nil {
 		return nil, fmt.Errorf("--%w", err)
 	}
 	return w, nil

@@ -23,12 +23,13 @@ func (f *Flags) describe(c *cobra.Command) {
 		cli.Subject{Title: "Switches", Flags: treeSettings},
 		cli.Subject{Title: "Pods on shared GPUs", Flags: podOnly},
 		cli.Subject{Title: "Output", Flags: []string{"json", "html", "jobs-csv", "bound", "dry-run"}})...)
-	f.Policy.Complete(c, "policy", true, policyNames())
+	replay.CompleteList(c, "policy", policyNames()...)
+	f.Policy.Complete(c)
 	replay.Complete(c)
 	cli.CompleteFlag(c, "priority", priorityNames...)
 	cli.CompleteFlag(c, "mode", ModeNames()...)
 	cli.CompleteFlag(c, "gpus-of-range", "least", "greatest")
 	cli.CompleteFlag(c, "speedup", "linear", "amdahl-0.9", "amdahl-0.7")
-	cli.CompleteFlagFile(c, "html", nil, "html")
-	cli.CompleteFlagFile(c, "jobs-csv", nil, "csv")
+	_ = c.MarkFlagFilename("html", "html") // there are such flags
+	_ = c.MarkFlagFilename("jobs-csv", "csv")
 }

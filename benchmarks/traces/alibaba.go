@@ -60,7 +60,7 @@ func ReadAlibaba(r io.Reader, name string, o GPUTraceOptions) (*workload.Workloa
 	if err := c.each(alibabaPods, func() error { return addPod(b, c, &o) }); err != nil {
 		return nil, err
 	}
-	return b.Basic()
+	return basic(b)
 }
 
 func addPod(b *workload.Builder, c *csvReader, o *GPUTraceOptions) error {

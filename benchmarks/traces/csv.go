@@ -158,3 +158,31 @@ func (o *GPUTraceOptions) fill() error {
 func (o *GPUTraceOptions) limit(duration int64) int64 {
 	return min(int64(math.Ceil(float64(duration)*o.LimitFactor)), workload.MaxSeconds)
 }
+
+// Accelerate has the jobs come rate times as fast: it divides their submission times, of
+// which the trace's clock is no longer the scale, and leaves durations as they are. A rate
+// below 1 slows them down. It fails, changing nothing, for rates outside 1e-6..1e6 and where
+// a submission would be beyond workload.MaxSeconds.
+func Accelerate(w *workload.Workload, rate float64) error {
+	if !(rate >= 1/maxRate && rate <= maxRate) {
+		return fmt.Errorf("rate: %v: must be in %v..%v", rate, 1/maxRate, maxRate)
+	}
+	if n := len(w.Jobs); n > 0 && float64(w.Jobs[n-1].Submit)/rate > workload.MaxSeconds {
+		return fmt.Errorf("rate: %v: the last job would come after %d seconds", rate, int64(workload.MaxSeconds))
+	}
+	for i := range w.Jobs {
+		w.Jobs[i].Submit = int64(float64(w.Jobs[i].Submit) / rate)
+	}
+	return nil
+}
+
+const maxRate = 1e6
+
+// basic is the workload of a trace without priorities.
+func basic(b *workload.Builder) (*workload.Workload, error) {
+	w, err := b.Finish()
+	if err == nil {
+		workload.AssignBasicPriorities(w.Jobs)
+	}
+	return w, err
+}

@@ -189,15 +189,15 @@ func TestAccelerate(t *testing.T) {
 		return w
 	}
 	w := submits(0, 10, 35)
-	require.NoError(t, w.Accelerate(2))
+	require.NoError(t, Accelerate(w, 2))
 	require.Equal(t, submits(0, 5, 17), w)
-	require.NoError(t, w.Accelerate(0.5))
+	require.NoError(t, Accelerate(w, 0.5))
 	require.Equal(t, submits(0, 10, 34), w)
 	for _, bad := range []float64{0, -1, 1e7} {
-		require.ErrorContains(t, w.Accelerate(bad), "rate: ")
+		require.ErrorContains(t, Accelerate(w, bad), "rate: ")
 	}
 	far := submits(0, workload.MaxSeconds)
-	require.EqualError(t, far.Accelerate(0.5), "rate: 0.5: the last job would come after 1099511627776 seconds")
+	require.EqualError(t, Accelerate(far, 0.5), "rate: 0.5: the last job would come after 1099511627776 seconds")
 	require.Equal(t, submits(0, workload.MaxSeconds), far)
 }
 

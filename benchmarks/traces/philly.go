@@ -50,7 +50,7 @@ func ReadPhilly(r io.Reader, name string, o GPUTraceOptions) (*workload.Workload
 	if err := c.each(phillyFields, func() error { return addPhilly(b, c, &o) }); err != nil {
 		return nil, err
 	}
-	return b.Basic()
+	return basic(b)
 }
 
 func addPhilly(b *workload.Builder, c *csvReader, o *GPUTraceOptions) error {

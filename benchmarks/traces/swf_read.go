@@ -12,6 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // SWFOptions choose between readings of an SWF file. The zero value is what Slurm
@@ -97,7 +98,7 @@ func ReadSWF(r io.Reader, name string, o SWFOptions) (*workload.Workload, error)
 // header does not say how many processors there are.
 func MachineOf(h workload.Header) (spec string, cores int64) {
 	number := func(label string) int64 {
-		text, _, _ := strings.Cut(strings.TrimSpace(h.Get(label)), " ")
+		text, _, _ := strings.Cut(strings.TrimSpace(append(h[label], "")[0]), " ")
 		n, err := workload.ParseCount(text)
 		if text == "" || err != nil {
 			return 0
@@ -194,8 +195,8 @@ func addSWF(b *workload.Builder, s *SWFScanner, o SWFOptions) error {
 	if o.NodeSpec && len(r.Extra) > specField && r.Extra[specField] != "-1" {
 		applyNodeSpec(b, &j.Request, r.Extra[specField])
 	}
-	if j.Memory.PerCore = workload.Mebibytes(r.RequestedMemory); o.MemoryInBytes && j.Memory.PerCore > 0 {
-		j.Memory = workload.DividedMemory(workload.Mebibytes(r.RequestedMemory/1024), &j.Request)
+	if j.Memory.PerCore = mebibytes(r.RequestedMemory); o.MemoryInBytes && j.Memory.PerCore > 0 {
+		j.Memory = workload.DividedMemory(mebibytes(r.RequestedMemory/1024), &j.Request)
 	}
 	if err := b.Add(j, o.ExtendLimit); err != nil {
 		return workload.RequestError(s.lines, err)
@@ -243,4 +244,10 @@ func swfBeyond(r *SWFRecord) (i int, v float64) {
 		return 7, float64(r.RequestedProcs)
 	}
 	return 4, float64(r.AllocatedProcs)
+}
+
+// mebibytes is an amount in KiB as whole MiB, rounded up, 0 for one that is not known. It is at
+// most nodeset.MaxAmount, which no node has.
+func mebibytes(kibibytes float64) int64 {
+	return int64(min(max(math.Ceil(kibibytes/1024), 0), nodeset.MaxAmount))
 }

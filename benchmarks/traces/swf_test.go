@@ -67,11 +67,11 @@ func TestSWFUser(t *testing.T) {
 func TestSWFHeader(t *testing.T) {
 	w, err := ReadSWF(strings.NewReader(readTestdata(t, "swf/small.swf")), "small.swf", SWFOptions{})
 	require.NoError(t, err)
-	require.Equal(t, "64", w.Header.Get("MaxProcs"))
-	require.Equal(t, "1700000000", w.Header.Get("UnixStartTime"))
+	require.Equal(t, []string{"64"}, w.Header["MaxProcs"])
+	require.Equal(t, []string{"1700000000"}, w.Header["UnixStartTime"])
 	require.Equal(t, []string{"1 first", "2 second"}, w.Header["Partition"])
-	require.Empty(t, w.Header.Get("http"), "an address is no label")
-	require.Empty(t, w.Header.Get("MaxQueues"))
+	require.Empty(t, w.Header["http"], "an address is no label")
+	require.Empty(t, w.Header["MaxQueues"])
 }
 
 // swfLine is a good line but for the given fields.
@@ -244,7 +244,7 @@ func TestPropertyWriteReadSWF(t *testing.T) {
 		got, err := ReadSWF(bytes.NewReader(out.Bytes()), "f", SWFOptions{NodeSpec: true})
 		require.NoError(t, err)
 		require.Equal(t, w.Start, got.Start)
-		require.Equal(t, "512", got.Header.Get("MaxProcs"))
+		require.Equal(t, []string{"512"}, got.Header["MaxProcs"])
 		require.Equal(t, []string{"1 a", "2 b"}, got.Header["Partition"])
 		lost := 0
 		for i := range w.Jobs {
@@ -256,9 +256,9 @@ func TestPropertyWriteReadSWF(t *testing.T) {
 			require.Equal(t, want, got.Jobs[i])
 		}
 		if lost > 0 {
-			require.Contains(t, got.Header.Get("Lost"), strconv.Itoa(lost)+" jobs")
+			require.Contains(t, got.Header["Lost"][0], strconv.Itoa(lost)+" jobs")
 		} else {
-			require.Empty(t, got.Header.Get("Lost"))
+			require.Empty(t, got.Header["Lost"])
 		}
 	})
 }
@@ -339,7 +339,7 @@ func TestRealLCG(t *testing.T) {
 	require.Len(t, w.Jobs, 188041)
 	require.Empty(t, w.Skipped)
 	require.Equal(t, 521, countOf(w.Adjusted, "ran for less than a second: taken as 1 s"))
-	require.Equal(t, "24515", w.Header.Get("MaxProcs"))
+	require.Equal(t, []string{"24515"}, w.Header["MaxProcs"])
 	require.Len(t, w.Header["Partition"], 170)
 }
 
@@ -393,11 +393,11 @@ func ExampleReadSWF() {
 func ExampleSWFScanner() {
 	s := NewSWFScanner(strings.NewReader("; MaxProcs: 64\n7 1000 5 90 16 -1 -1 16 600 -1 1 1 1 -1 1 1 -1 -1\n"), "trace.swf")
 	for s.Next() {
-		fmt.Println(s.Record().JobNumber, s.Record().Wait, s.Header().Get("MaxProcs"))
+		fmt.Println(s.Record().JobNumber, s.Record().Wait, s.Header()["MaxProcs"])
 	}
 	fmt.Println(s.Err())
 	// Output:
-	// 7 5 64
+	// 7 5 [64]
 	// <nil>
 }
 

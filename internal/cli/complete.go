@@ -3,9 +3,6 @@
 package cli
 
 import (
-	"cmp"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,31 +18,6 @@ func CompleteFlag(c *cobra.Command, flag string, values ...string) {
 	})
 }
 
-// CompleteFlagList is CompleteFlag for a flag that takes several values, with commas.
-func CompleteFlagList(c *cobra.Command, flag string, values ...string) {
-	complete(c, flag, func(_ *cobra.Command, _ []string, begun string,
-	) ([]string, cobra.ShellCompDirective) {
-		given := begun[:strings.LastIndexByte(begun, ',')+1]
-		var list []string
-		for _, v := range values {
-			if !slices.Contains(strings.Split(given, ","), v) {
-				list = append(list, given+v)
-			}
-		}
-		return beginning(list, begun), cobra.ShellCompDirectiveNoFileComp |
-			cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveKeepOrder
-	})
-}
-
-// CompleteFlagFile has the shell offer some values of a flag and files whose names end in one of
-// endings, without a dot at the beginning.
-func CompleteFlagFile(c *cobra.Command, flag string, values []string, endings ...string) {
-	complete(c, flag, func(_ *cobra.Command, _ []string, begun string,
-	) ([]string, cobra.ShellCompDirective) {
-		return offered(begun, values, endings)
-	})
-}
-
 // CompleteArgs has the shell offer words as arguments, each once.
 func CompleteArgs(words ...string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, args []string, begun string,
@@ -58,12 +30,11 @@ func CompleteArgs(words ...string) cobra.CompletionFunc {
 
 // CompleteFile has the shell offer files whose names end so as the only argument.
 func CompleteFile(endings ...string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, args []string, begun string,
-	) ([]string, cobra.ShellCompDirective) {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return offered(begun, nil, endings)
+		return endings, cobra.ShellCompDirectiveFilterFileExt
 	}
 }
 
@@ -75,30 +46,6 @@ func beginning(words []string, begun string) (list []string) {
 		}
 	}
 	return list
-}
-
-// offered are the values and files that begin so. A directory is gone into, so that no space may
-// follow where there is one.
-func offered(begun string, values, endings []string) ([]string, cobra.ShellCompDirective) {
-	directive := cobra.ShellCompDirectiveNoFileComp
-	list := beginning(values, begun)
-	dir, name := filepath.Split(begun)
-	entries, _ := os.ReadDir(cmp.Or(dir, ".")) // if that fails there are no files to offer
-	for _, e := range entries {
-		hidden := strings.HasPrefix(e.Name(), ".") && !strings.HasPrefix(name, ".")
-		info, err := os.Stat(filepath.Join(dir, e.Name())) // of what a link leads to
-		switch {
-		case err != nil || hidden || !strings.HasPrefix(e.Name(), name):
-		case info.IsDir():
-			list = append(list, dir+e.Name()+string(filepath.Separator))
-			directive |= cobra.ShellCompDirectiveNoSpace
-		case slices.ContainsFunc(endings, func(end string) bool {
-			return strings.HasSuffix(strings.ToLower(e.Name()), "."+end)
-		}):
-			list = append(list, dir+e.Name())
-		}
-	}
-	return list, directive
 }
 
 // complete registers how a flag is completed, if the command has it.

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Setting is a field of core.AuctionOptions by a name.
@@ -63,9 +62,6 @@ var All = []Setting{
 		Meaning: "work of one solve, about one matrix entry a unit; 0: until the deadline", Instead: presetsOnly},
 	{Name: "goal", Field: "Goal", Values: []string{"none", "fair", "short", "most"}},
 }
-
-// Users may change these on top of a preset.
-func Users() []Setting { return All[:7] }
 
 // Inner are the fields of core.AuctionOptions that are no settings: presets say them, and
 // experiments of benchmarks change them.
@@ -189,17 +185,6 @@ func (s *Setting) Parse(text string) (int64, bool) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil && s.Low <= n && n <= s.High
-}
-
-// Text is a value for people.
-func (s *Setting) Text(value int64) string {
-	switch {
-	case s.Values != nil && 0 <= value && value < int64(len(s.Values)):
-		return s.Values[value]
-	case s.Seconds:
-		return (time.Duration(value) * time.Second).String()
-	}
-	return strconv.FormatInt(value, 10)
 }
 
 // Get is the value that a core.AuctionOptions has.

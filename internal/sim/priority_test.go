@@ -190,13 +190,13 @@ func TestPrioritiesOutOfRange(t *testing.T) {
 func TestRankingAllocatesNothing(t *testing.T) {
 	var jobs []workload.Job
 	for i := range 500 {
-		jobs = append(jobs, jobOf(i, bids.Request{Cores: 1 + i*37%640}, int64(i), 1, 1))
+		jobs = append(jobs, jobOf(i, bids.Request{Cores: 1 + i/125}, int64(10*i), 1, 1))
 	}
 	cfg := NewConfig(nodesOf([3]int{80, 8, 0}))
 	cfg.Priorities = aging{}
 	s, err := newSimulator(cfg, backfill(t, nil), jobs)
 	require.NoError(t, err)
-	s.now = 500
+	s.now = 5000
 	require.NoError(t, s.advance())
 	front := map[string]bool{}
 	require.Zero(t, testing.AllocsPerRun(20, func() {
@@ -206,7 +206,7 @@ func TestRankingAllocatesNothing(t *testing.T) {
 		}
 	}))
 	for now := range int64(40) {
-		require.NoError(t, s.ranking.update(now*30))
+		require.NoError(t, s.ranking.update(now*150))
 		front[s.pending.jobs()[1].ID] = true
 	}
 	require.Greater(t, len(front), 1, "the order does change")

@@ -37,12 +37,6 @@ func DividedMemory(mib int64, q *bids.Request) Memory {
 	return Memory{PerCore: over(max(totalCores(q), 1))}
 }
 
-// Mebibytes is an amount in KiB as whole MiB, rounded up, 0 for one that is not known. It is at
-// most nodeset.MaxAmount, which no node has.
-func Mebibytes(kibibytes float64) int64 {
-	return int64(min(max(math.Ceil(kibibytes/kib), 0), nodeset.MaxAmount))
-}
-
 // parseReqMem is parseMemory for what ReqMem says.
 func parseReqMem(v string) (int64, error) {
 	return parseMemory(strings.TrimRight(v, "cn"))

@@ -39,25 +39,6 @@ type Workload struct {
 	Adjusted []Tally
 }
 
-// Accelerate has the jobs come rate times as fast: it divides their submission times, of
-// which the trace's clock is no longer the scale, and leaves durations as they are. A rate
-// below 1 slows them down. It fails, changing nothing, for rates outside 1e-6..1e6 and where
-// a submission would be beyond MaxSeconds.
-func (w *Workload) Accelerate(rate float64) error {
-	if !(rate >= 1/maxRate && rate <= maxRate) {
-		return fmt.Errorf("rate: %v: must be in %v..%v", rate, 1/maxRate, maxRate)
-	}
-	if n := len(w.Jobs); n > 0 && float64(w.Jobs[n-1].Submit)/rate > MaxSeconds {
-		return fmt.Errorf("rate: %v: the last job would come after %d seconds", rate, int64(MaxSeconds))
-	}
-	for i := range w.Jobs {
-		w.Jobs[i].Submit = int64(float64(w.Jobs[i].Submit) / rate)
-	}
-	return nil
-}
-
-const maxRate = 1e6
-
 // Tally is a number of jobs, and what happened to them in words.
 type Tally struct {
 	Reason string `json:"reason"`
@@ -216,15 +197,6 @@ func (b *Builder) Finish() (*Workload, error) {
 	return w, nil
 }
 
-// Basic is finish for traces without priorities.
-func (b *Builder) Basic() (*Workload, error) {
-	w, err := b.Finish()
-	if err == nil {
-		AssignBasicPriorities(w.Jobs)
-	}
-	return w, err
-}
-
 func noJob(skipped []Tally) error {
 	if len(skipped) == 0 {
 		return errors.New("no job")
@@ -244,11 +216,3 @@ func RequestError(l *Lines, err error) error {
 // Header is what the comments at the top of an SWF file say: the values of each
 // label in order ("MaxProcs", "UnixStartTime", several times "Partition", ...).
 type Header map[string][]string
-
-// Get is the first value of a label, empty if it has none.
-func (h Header) Get(label string) string {
-	if v := h[label]; len(v) > 0 {
-		return v[0]
-	}
-	return ""
-}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/examples"
 	"github.com/aucsched/aucsched/internal/cli"
@@ -62,8 +63,8 @@ demo invasive shows an invasive resource manager, of aucsched-invasive.`,
 	c.Flags().StringSliceVar(&parts, "part", parts, "what to show")
 	c.Flags().StringSliceVar(&d.variants, "variants", d.variants, "workloads of part c")
 	c.Flags().IntVar(&d.seeds, "seeds", d.seeds, "part c: how many generated workloads to average over")
-	cli.CompleteFlagList(c, "part", parts...)
-	cli.CompleteFlagList(c, "variants", "1.NC", "1.HC", "1.FC", "2.NC", "2.HC", "2.FC")
+	replay.CompleteList(c, "part", parts...)
+	replay.CompleteList(c, "variants", "1.NC", "1.HC", "1.FC", "2.NC", "2.HC", "2.FC")
 	return c
 }
 

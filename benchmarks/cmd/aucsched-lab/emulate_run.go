@@ -85,7 +85,8 @@ func (r *emulatedRun) describe(c *cobra.Command) {
 	cli.Group(c, append(subjects,
 		cli.Subject{Title: "The real Slurm", Flags: []string{"busy-rate", "nodes", "parameters", "tools", "plugins", "keep"}},
 		cli.Subject{Title: "Output", Flags: []string{"json", "html", "out"}})...)
-	r.policy.Complete(c, "scheduler", true, schedulers)
+	replay.CompleteList(c, "scheduler", schedulers...)
+	r.policy.Complete(c)
 	replay.Complete(c)
 	cli.CompleteFlag(c, "priority", "basic", "multifactor")
 	cli.CompleteFlag(c, "nodes", "emu", "full")

@@ -41,7 +41,7 @@ func TestComplete(t *testing.T) {
 		"backfill,auction1\nbackfill,auc":    {"emulate", "--scheduler", "backfill,auc"},
 		"shrink,suspend\nshrink,kill\n:38\n": {"simulate-invasive", "--means", "shrink,"},
 		"emu\nfull\n:4\n":                    {"emulate", "--nodes", ""},
-		"gen:V.1\ngen:V.2\ngen:V.3\n:4\n":    {"emulate", "--workload", "gen:V"},
+		"gen:V.1\ngen:V.2\ngen:V.3\n:0\n":    {"emulate", "--workload", "gen:V"},
 	} {
 		code, out, errs := aucsched(t, "", append([]string{"__complete"}, args...)...)
 		require.Zero(t, code, errs)
@@ -50,7 +50,7 @@ func TestComplete(t *testing.T) {
 }
 
 func TestManPages(t *testing.T) {
-	require.Equal(t, []string{"aucsched-emulate", "aucsched-emulate-day",
+	require.Equal(t, []string{"aucsched-demo", "aucsched-emulate", "aucsched-emulate-day",
 		"aucsched-emulate-experiments", "aucsched-reproduce",
 		"aucsched-simulate", "aucsched-simulate-invasive", "aucsched-solve"}, clitest.ManPages(t, newRoot()))
 }

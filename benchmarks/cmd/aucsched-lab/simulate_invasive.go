@@ -57,7 +57,7 @@ latency of an urgent job is the time from its submission to its launch, over all
 	}
 	f.register(c.Flags())
 	replay.Complete(c)
-	cli.CompleteFlagList(c, "means", "shrink", "suspend", "kill")
+	replay.CompleteList(c, "means", "shrink", "suspend", "kill")
 	return c
 }
 

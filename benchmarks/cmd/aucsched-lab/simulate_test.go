@@ -261,7 +261,7 @@ func TestSimulateComplete(t *testing.T) {
 		{[]string{"--workload", "gen:"}, strings.Join(generate.Generators(), "\n")},
 		{[]string{"--work", ""}, ""},
 		{[]string{""}, ""},
-		{[]string{"--workload", "../../../examples/w"}, "../../../examples/wide.swf\n"},
+		{[]string{"--workload", "../../../examples/w"}, ":0\n"},
 		{[]string{"--policy", "backfill,lea,l"}, "backfill,lea,lea-bf\nbackfill,lea,leo\nbackfill,lea,leo-bf\nbackfill,lea,lem\n" +
 			"backfill,lea,lem-bf\nbackfill,lea,lead\nbackfill,lea,lead-bf\n"},
 	} {

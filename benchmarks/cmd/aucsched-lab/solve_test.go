@@ -99,12 +99,8 @@ func TestSolveInterrupted(t *testing.T) {
 
 // The shell is offered models, and the names of solvers.
 func TestCompleteSolve(t *testing.T) {
-	dir := t.TempDir() + string(filepath.Separator)
-	for _, name := range []string{"w.json", "c.mps.gz", "k.mps"} {
-		require.NoError(t, os.WriteFile(dir+name, nil, 0o600))
-	}
-	_, out, _ := aucsched(t, "", "__complete", "solve", dir)
-	require.True(t, strings.HasPrefix(out, dir+"c.mps.gz\n"+dir+"k.mps\n:4\n"), out)
+	_, out, _ := aucsched(t, "", "__complete", "solve", "")
+	require.True(t, strings.HasPrefix(out, "mps\nmps.gz\n:8\n"), out) // endings of files
 	_, out, _ = aucsched(t, "", "__complete", "solve", "--solver", "")
 	require.True(t, strings.HasPrefix(out, "native\nhighs\nauto\n:4\n"), out)
 }

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -143,7 +144,7 @@ func runGPUCases(ctx context.Context, cases []gpuCase, errs io.Writer) ([]gpuRow
 
 func runGPUCase(ctx context.Context, c gpuCase, p core.Policy) (r gpuRun, err error) {
 	w := workload.Workload{Jobs: slices.Clone(c.jobs)}
-	if err := w.Accelerate(c.rate); err != nil {
+	if err := traces.Accelerate(&w, c.rate); err != nil {
 		return r, err
 	}
 	for _, n := range c.nodes {

@@ -145,7 +145,7 @@ func runTreeCases(ctx context.Context, cases []treeCase, nodes, leaves int, errs
 
 func runTreeCase(ctx context.Context, c treeCase, p treePolicy, tree *nodeset.Topology) (r treeRun, err error) {
 	w := workload.Workload{Jobs: slices.Clone(c.jobs)}
-	if err := w.Accelerate(c.rate); err != nil {
+	if err := traces.Accelerate(&w, c.rate); err != nil {
 		return r, err
 	}
 	policy, err := p.make()

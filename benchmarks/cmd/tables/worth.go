@@ -215,7 +215,7 @@ func worthTraces(dir string) (cases []worthCase, err error) {
 // faster is a copy of jobs that come rate times as fast.
 func faster(jobs []workload.Job, rate float64) ([]workload.Job, error) {
 	w := workload.Workload{Jobs: slices.Clone(jobs)}
-	err := w.Accelerate(rate)
+	err := traces.Accelerate(&w, rate)
 	return w.Jobs, err
 }
 

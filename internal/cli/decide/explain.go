@@ -17,7 +17,6 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/slurm/pending"
 	"github.com/aucsched/aucsched/internal/window"
@@ -99,7 +98,7 @@ without WINDOW.json too, unless JOB is a number. aucsched why explains jobs of t
 		"wall-clock time for each decision; 0: none", "")
 	cli.Group(c, append(cli.PolicySubjects(),
 		cli.Subject{Title: "Explanations", Flags: []string{"trials", "time"}})...)
-	f.policy.Complete(c, "policy", false, policy.Names())
+	f.policy.Complete(c)
 	cli.Elsewhere(c, cli.Laboratory, "policy", older.Names()...)
 	return c
 }

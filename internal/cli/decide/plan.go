@@ -17,7 +17,6 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/window"
 )
@@ -58,8 +57,8 @@ a job's own request only, and give each node the fewest GPUs of a range.`,
 	cli.Group(c, append(cli.PolicySubjects(),
 		cli.Subject{Title: "Explanations", Flags: []string{"explain", "explain-trials", "explain-time"}},
 		cli.Subject{Title: "Output", Flags: []string{"json", "mps"}})...)
-	f.policy.Complete(c, "policy", false, policy.Names())
-	cli.CompleteFlagFile(c, "mps", nil, "mps")
+	f.policy.Complete(c)
+	_ = c.MarkFlagFilename("mps", "mps") // there is such a flag
 	cli.Elsewhere(c, cli.Laboratory, "mps")
 	cli.Elsewhere(c, cli.Laboratory, "policy", older.Names()...)
 	return c

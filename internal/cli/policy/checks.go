@@ -79,14 +79,9 @@ func parseTimeout(name string) (older.Timeout, error) {
 // timeouts are the values of --on-timeout.
 var timeouts = []string{"incumbent", "halve"}
 
-// Complete has the shell offer the values of the flags of policies; with several, where a command
-// takes names with commas.
-func (f *Flags) Complete(c *cobra.Command, flag string, several bool, policies []string) {
-	if several {
-		cli.CompleteFlagList(c, flag, policies...)
-	} else {
-		cli.CompleteFlag(c, flag, policies...)
-	}
+// Complete has the shell offer the values of the flags of policies, but for such as have theirs.
+func (f *Flags) Complete(c *cobra.Command) {
+	cli.CompleteFlag(c, "policy", Names()...)
 	cli.CompleteFlag(c, "preset", settings.Names()...)
 	cli.CompleteFlag(c, "objective", settings.Find("objective").Values...)
 	cli.CompleteFlag(c, "on-timeout", timeouts...)
