@@ -130,18 +130,14 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 		return false, nil
 	}
 	guarded := a.opts.Reservations > 0 && len(w.variants) > 0
-	if guarded {
-		err = r.claims.reset(s, w.quotas.book.Unit)
-	} else {
-		err = s.idle(&a.pricing.idle)
-	}
-	if err != nil {
+	if err := a.checker.holdings(s); err != nil {
 		return false, err
 	}
 	b.prices = a.pricing.of(s, w)
 	r.claims.prices = b.prices
 	needsBids := w.next == len(s.Pending) && len(w.passed) == 0 && !whole
 	if guarded { // the walk over the queue asks for no more
+		r.claims.reset(s, w.quotas.book.Unit)
 		b.draft(&r.space, w.variants, a.clock.stop(quarter))
 	}
 	if !guarded || (needsBids && len(b.book.Bids) == 0) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/cycle"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -32,7 +33,10 @@ var (
 func (s *Snapshot) Validate() error { return new(checker).check(s) }
 
 // checker checks snapshots. It keeps its memory.
-type checker struct{ ids map[string]struct{} }
+type checker struct {
+	ids  map[string]struct{}
+	held []room // by node
+}
 
 func (c *checker) check(s *Snapshot) error {
 	switch {
@@ -78,11 +82,45 @@ func (c *checker) check(s *Snapshot) error {
 	return c.checkIDs(s.Pending)
 }
 
-// runningFault is what is wrong with what may be preempted.
+// runningFault is what is wrong with the numbers of a running job.
 func (s *Snapshot) runningFault() error {
 	for i := range s.Running {
-		if f := priceFault(s.Running[i].Price, s.Running[i].Class); f != nil {
-			return fmt.Errorf("running job %s: %w", s.Running[i].ID, f)
+		r := &s.Running[i]
+		if f := priceFault(r.Price, r.Class); f != nil {
+			return fmt.Errorf("running job %s: %w", r.ID, f)
+		}
+		if err := r.Charges.CheckRows("quota", len(s.Quotas), place.MostCharged); err != nil {
+			return fmt.Errorf("running job %s: charges: %w", r.ID, err)
+		}
+	}
+	return nil
+}
+
+// holdings reports a running job that holds what the machine has free, or has not.
+func (c *checker) holdings(s *Snapshot) error {
+	c.held = append(c.held[:0], make([]room, s.Nodes.Len())...)
+	for i := range s.Running {
+		r := &s.Running[i]
+		err := nodeset.CheckSegments(r.Segs, len(c.held))
+		if err == nil {
+			err = c.hold(s.Nodes, r.Segs)
+		}
+		if err != nil {
+			return fmt.Errorf("running job %s: %w", r.ID, err)
+		}
+	}
+	return nil
+}
+
+// hold counts what a running job holds, and reports a node that has too little for all.
+func (c *checker) hold(t *nodeset.Table, segs []nodeset.Segment) error {
+	for _, seg := range segs {
+		for n := int(seg.First); n <= int(seg.Last); n++ {
+			h, free, all := &c.held[n], t.Free(n), t.Total(n)
+			h.cores, h.gpus = h.cores+int64(seg.Cores), h.gpus+int64(seg.GPUs)
+			if cores, gpus := h.cores+int64(free.Cores), h.gpus+int64(free.GPUs); cores > int64(all.Cores) || gpus > int64(all.GPUs) {
+				return fmt.Errorf("node %d would have %d of %d cores and %d of %d GPUs free", n, cores, all.Cores, gpus, all.GPUs)
+			}
 		}
 	}
 	return nil

@@ -3,7 +3,6 @@
 package core
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/market"
@@ -41,37 +40,32 @@ func (p *claims) reserve(job int, ways []market.Variant, limit int64) (claim, bo
 	return c, true
 }
 
-func (p *claims) sortEnds() {
-	if !p.sorted {
-		slices.SortFunc(p.ends, func(a, b claim) int { return cmp.Compare(a.End, b.End) })
-		p.sorted = true
-	}
-}
-
 // earliest is the first moment at which try succeeds, of those at which something
 // comes free; try must have been called last for that moment. rising says that try succeeds with
 // more that is free where it does with less.
 func (p *claims) earliest(try func(int64) bool, rising bool) (int64, bool) {
-	p.sortEnds()
-	n, _ := slices.BinarySearchFunc(p.ends, p.clock+endless, func(c claim, t int64) int { return cmp.Compare(c.End, t) })
-	ends := p.ends[:n]
-	if len(p.reserved)+len(p.booked.claims) == 0 && rising { // more and more comes free: search by halves
-		if n == 0 || !try(ends[n-1].End) {
-			return 0, false
+	p.search()
+	defer func() { p.recalled.on = false }()
+	n := p.after(p.clock + endless - 1)
+	if len(p.reserved)+len(p.booked.claims) == 0 && rising { // more and more comes free: mostly it is one of the first
+		lo, hi := 0, 0
+		for ; hi < n && !try(p.endOf(hi)); lo, hi = hi+1, 2*hi+1 {
 		}
-		lo, hi := 0, n-1
+		if hi >= n {
+			if hi = n - 1; hi < lo || !try(p.endOf(hi)) {
+				return 0, false
+			}
+		}
 		for lo < hi {
-			if mid := (lo + hi) / 2; try(ends[mid].End) {
+			if mid := (lo + hi) / 2; try(p.endOf(mid)) {
 				hi = mid
 			} else {
 				lo = mid + 1
 			}
 		}
-		return ends[lo].End, try(ends[lo].End)
+		return p.endOf(lo), try(p.endOf(lo))
 	}
-	p.search()
-	defer func() { p.recalled.on = false }()
-	for t, ok := p.nextEnd(ends, p.clock); ok; t, ok = p.nextEnd(ends, t) {
+	for t, ok := p.nextEnd(n, p.clock); ok; t, ok = p.nextEnd(n, t) {
 		if p.stop != nil && p.stop() {
 			break
 		}
@@ -82,11 +76,11 @@ func (p *claims) earliest(try func(int64) bool, rising bool) (int64, bool) {
 	return 0, false
 }
 
-// nextEnd is the first end of a claim after t, or begin of a reservation, if there is one. ends are those of what has begun.
-func (p *claims) nextEnd(ends []claim, t int64) (next int64, ok bool) {
-	i, _ := slices.BinarySearchFunc(ends, t+1, func(c claim, t int64) int { return cmp.Compare(c.End, t) })
-	if i < len(ends) {
-		next, ok = ends[i].End, true
+// nextEnd is the first end of a claim after t, or begin of a reservation, if there is one: of what has
+// begun, of the first n.
+func (p *claims) nextEnd(n int, t int64) (next int64, ok bool) {
+	if i := p.after(t); i < n {
+		next, ok = p.endOf(i), true
 	}
 	for k := range p.reserved {
 		if end := p.reserved[k].End; end > t && end-p.clock < endless && (!ok || end < next) {
@@ -96,7 +90,7 @@ func (p *claims) nextEnd(ends []claim, t int64) (next int64, ok bool) {
 	return p.booked.next(t, next, ok)
 }
 
-// search begins one. ends have to be sorted.
+// search begins one.
 func (p *claims) search() {
 	x := &p.recalled
 	x.on, x.over = true, 0
@@ -120,11 +114,11 @@ func (p *claims) recall(v *view, when int64) bool {
 		v.copyFrom(&x.starts[k])
 		return true
 	}
-	if x.over > 0 && p.ends[x.over-1].End > when {
+	if x.over > 0 && p.endOf(x.over-1) > when {
 		return false
 	}
-	for ; x.over < len(p.ends) && p.ends[x.over].End <= when; x.over++ {
-		p.give(&x.freed, &p.ends[x.over])
+	for ; x.over < len(p.ends) && p.endOf(x.over) <= when; x.over++ {
+		p.back(&x.freed, x.over)
 	}
 	v.copyFrom(&x.freed)
 	p.takeKept(v, when)

@@ -161,9 +161,6 @@ func newExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits, clock fu
 	if e.auction != nil {
 		e.scarce = e.auction.window.scarce
 	}
-	if err := e.space.reset(s, nil); err != nil {
-		return nil, err
-	}
 	e.after = s.without(e.preempted)
 	e.byJob = slices.Repeat([]int{-1}, len(s.Pending))
 	for i, d := range e.plan.Decisions {

@@ -40,7 +40,7 @@ func (e *inquiry) blame() {
 		e.x.Why = Never
 		return
 	}
-	must(e.space.reset(e.s, nil)) // it has worked before
+	e.space.reset(e.s, nil)
 	if !e.hasRoom() && !e.hasRoomElse() {
 		e.x.Why, e.x.Lacks = NoFit, e.lackedOf(&e.space.now)
 		if slices.ContainsFunc(e.x.Lacks, Lack.ofQuota) {
@@ -140,7 +140,7 @@ func (s *Snapshot) without(gone func(running int) bool) *Snapshot {
 
 // begin has e.space be as it is when all jobs have started that start now.
 func (e *Explainer) begin() {
-	must(e.space.reset(e.after, nil))
+	e.space.reset(e.after, nil)
 	for _, job := range e.started {
 		e.start(job)
 	}
@@ -199,7 +199,7 @@ func (e *inquiry) blameWindow() {
 // their order.
 func (e *inquiry) needed(s *Snapshot, suspects []Rival) ([]Rival, []nodeset.Segment) {
 	p, b := &e.space, &e.normal.booked
-	must(p.reset(s, nil))
+	p.reset(s, nil)
 	var guilty []Rival
 	b.off = closed
 	for i, c := range b.claims {

@@ -163,15 +163,14 @@ func (x *planning) free(s *Snapshot, p *claims) {
 			}
 		}
 	}
-	p.sortEnds()
 	for i := range p.ends {
-		x.search.At(p.ends[i].End)
-		x.release(s, &p.ends[i])
+		x.search.At(p.endOf(i))
+		x.release(s, &p.running[p.ends[i].of])
 	}
 }
 
-// release has what an allocation holds come back.
-func (x *planning) release(s *Snapshot, h *claim) {
+// release has what a running job holds come back.
+func (x *planning) release(s *Snapshot, h *Running) {
 	for k := range x.kinds {
 		kind := &x.kinds[k]
 		for _, seg := range h.Segs {

@@ -7,14 +7,12 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/place"
-	"github.com/aucsched/aucsched/nodeset"
 )
 
 // pricing is the stage that says what a start makes useless, by the requests that are usual.
 type pricing struct {
 	prices place.Prices
-	idle   nodeset.Table // scratch
-	sums   []sumOfKind   // by GPUs
+	sums   []sumOfKind // by GPUs
 	kinds  []place.Kind
 }
 
@@ -27,8 +25,7 @@ const (
 	wholeNode = 1.0 / 32
 )
 
-// of are the prices of a cycle; nil where there are none, as in the papers' auction. No running job
-// holds what the machine has free, or has not: Snapshot.idle says so.
+// of are the prices of a cycle; nil where there are none, as in the papers' auction.
 func (x *pricing) of(s *Snapshot, w *window) *place.Prices {
 	if w.opts.Drafts == 0 || s.Nodes.MaxGPUs() == 0 || len(w.jobs) == 0 {
 		return nil

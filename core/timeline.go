@@ -30,6 +30,12 @@ type claim struct {
 	runs    bool
 }
 
+// ending is when what somebody has comes back: number of in claims.running, or ^of in claims.starts.
+type ending struct {
+	end int64
+	of  int32
+}
+
 // view is what is free: of nodes, if it has these, and of quotas, in units.
 type view struct {
 	nodes *nodeset.Table
@@ -64,14 +70,17 @@ func (v *view) least(o *view) {
 // claims are all claims over time, the timeline, of nodes and quotas alike. It finds the earliest place of jobs.
 type claims struct {
 	clock    int64
-	now      view    // free now, less what starts now
-	ends     []claim // of now, what comes back
-	sorted   bool    // ends is by end
-	reserved []claim // what begins later, by start
-	begun    []int64 // what was left of quotas before
-	at       view    // scratch: free at some later moment
-	later    view    // scratch: the same at another
-	quotas   [2]view // the same, of quotas alone
+	now      view // free now, less what starts now
+	running  []Running
+	starts   []claim  // of now
+	ends     []ending // of running and starts, by end; of the former as the last cycle knew them
+	known    []bool   // scratch
+	fault    error    // of a snapshot in which a running job holds what the machine has free
+	reserved []claim  // what begins later, by start
+	begun    []int64  // what was left of quotas before
+	at       view     // scratch: free at some later moment
+	later    view     // scratch: the same at another
+	quotas   [2]view  // the same, of quotas alone
 	room     place.Quotas
 	recalled recalled
 	limited  place.Limited // scratch: a table as a job sees it
@@ -89,17 +98,15 @@ type claims struct {
 const endless = NoTimeLimit / 2
 
 // reset starts from a snapshot in which nothing starts and nothing is reserved, with quotas in these
-// units; nil: in ones. It fails if a running job holds what the machine has free.
-func (p *claims) reset(s *Snapshot, units []int64) error {
-	p.clock = s.Now
+// units; nil: in ones.
+func (p *claims) reset(s *Snapshot, units []int64) {
+	p.clock, p.fault = s.Now, nil
 	if p.booked == nil {
 		p.booked = new(booked)
 	}
 	p.now.own().nodes.CopyFrom(s.Nodes)
+	p.at.own()
 	p.later.own()
-	if err := s.idle(p.at.own().nodes); err != nil {
-		return err
-	}
 	p.room.Unit, p.now.left = append(p.room.Unit[:0], units...), p.now.left[:0]
 	for i, q := range s.Quotas {
 		if units == nil {
@@ -108,30 +115,38 @@ func (p *claims) reset(s *Snapshot, units []int64) error {
 		p.now.left = append(p.now.left, q.Left/p.room.Unit[i])
 	}
 	p.begun = append(p.begun[:0], p.now.left...)
-	p.ends, p.sorted = p.ends[:0], false
-	for i := range s.Running {
-		r := &s.Running[i]
-		// A job that has outstayed its limit may end at any moment, but not now.
-		if end := max(r.End, s.Now+1); end-s.Now < endless {
-			p.ends = append(p.ends, claim{
-				Start: s.Now, End: end, Segs: r.Segs, Uses: r.Uses, charges: r.Charges, size: place.SizeOf(r.Segs), runs: true,
-			})
-		}
-	}
-	p.reserved, p.amounts = p.reserved[:0], p.amounts[:0]
-	return nil
+	p.order(s.Running)
+	p.starts, p.reserved, p.amounts = p.starts[:0], p.reserved[:0], p.amounts[:0]
 }
 
-// idle makes t the machine when nothing runs any more. It fails if a running job holds what the
-// machine has free.
-func (s *Snapshot) idle(t *nodeset.Table) error {
-	t.CopyFrom(s.Nodes)
-	for i := range s.Running {
-		if err := t.Release(s.Running[i].Segs, s.Running[i].Uses...); err != nil {
-			return fmt.Errorf("running job %s: %w", s.Running[i].ID, err)
+// order has ends be those of what runs, but for what ends never. Most of them are known from the
+// last cycle, and are in order.
+func (p *claims) order(running []Running) {
+	p.running = running
+	p.known = append(p.known[:0], make([]bool, len(running))...)
+	p.ends = slices.DeleteFunc(p.ends, func(e ending) bool {
+		stays := e.of >= 0 && int(e.of) < len(running) && running[e.of].End == e.end && e.end-p.clock < endless
+		if stays {
+			p.known[e.of] = true
+		}
+		return !stays
+	})
+	for i := range running {
+		if end := running[i].End; !p.known[i] && end-p.clock < endless {
+			p.ends = append(p.ends, ending{end, int32(i)})
 		}
 	}
-	return nil
+	slices.SortFunc(p.ends, func(a, b ending) int { return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.of, b.of)) })
+}
+
+// endOf is when the i-th of ends is. A job that has outstayed its limit may end at any moment, but not
+// now.
+func (p *claims) endOf(i int) int64 { return max(p.ends[i].end, p.clock+1) }
+
+// after is the first of ends after second t.
+func (p *claims) after(t int64) int {
+	i, _ := slices.BinarySearchFunc(p.ends, t+1, func(e ending, t int64) int { return cmp.Compare(max(e.end, p.clock+1), t) })
+	return i
 }
 
 // claimOf is that of a job which has segs, an allocation for spec, from a second on for limit
@@ -164,8 +179,23 @@ func (p *claims) take(v *view, c *claim) error {
 	return v.nodes.Allocate(c.Segs, c.Uses...)
 }
 
+// back gives what has the i-th of ends back to v.
+func (p *claims) back(v *view, i int) {
+	c := claim{runs: true}
+	if of := p.ends[i].of; of < 0 {
+		c = p.starts[^of]
+	} else if r := &p.running[of]; r.Charges == nil {
+		c.Segs, c.Uses = r.Segs, r.Uses
+	} else {
+		c.Segs, c.Uses, c.charges, c.size = r.Segs, r.Uses, r.Charges, place.SizeOf(r.Segs)
+	}
+	if err := p.give(v, &c); err != nil {
+		p.fault = fmt.Errorf("running jobs: %w", err)
+	}
+}
+
 // give gives a claim back to v.
-func (p *claims) give(v *view, c *claim) {
+func (p *claims) give(v *view, c *claim) error {
 	for i := range c.charges {
 		x := &c.charges[i]
 		if amount := place.Count(x, c.size); c.runs {
@@ -176,11 +206,11 @@ func (p *claims) give(v *view, c *claim) {
 	}
 	switch {
 	case v.nodes == nil:
+		return nil
 	case c.parts != nil:
-		must(c.parts.Release(v.nodes, c.Segs))
-	default:
-		must(v.nodes.Release(c.Segs, c.Uses...))
+		return c.parts.Release(v.nodes, c.Segs)
 	}
+	return v.nodes.Release(c.Segs, c.Uses...)
 }
 
 // start has a claim begin now.
@@ -188,21 +218,24 @@ func (p *claims) start(c claim) error {
 	if err := p.take(&p.now, &c); err != nil {
 		return err
 	}
-	p.ends, p.sorted = append(p.ends, c), false
+	p.ends = slices.Insert(p.ends, p.after(c.End), ending{c.End, int32(^len(p.starts))})
+	p.starts = append(p.starts, c)
 	return nil
 }
 
 // unstart takes the last start back.
 func (p *claims) unstart() {
-	last := len(p.ends) - 1
-	p.give(&p.now, &p.ends[last])
-	p.ends = p.ends[:last]
+	last := len(p.starts) - 1
+	must(p.give(&p.now, &p.starts[last]))
+	p.ends = slices.DeleteFunc(p.ends, func(e ending) bool { return int(e.of) == ^last })
+	p.starts = p.starts[:last]
 }
 
 // restart takes all starts back.
 func (p *claims) restart(nodes *nodeset.Table) {
 	p.now.copyFrom(&view{nodes, p.begun})
-	p.ends = slices.DeleteFunc(p.ends, func(c claim) bool { return !c.runs })
+	p.ends = slices.DeleteFunc(p.ends, func(e ending) bool { return e.of < 0 })
+	p.starts = p.starts[:0]
 }
 
 // drop takes out the claim of a job that begins later.
@@ -225,10 +258,8 @@ func (p *claims) freeAt(v *view, when int64) {
 		return
 	}
 	v.copyFrom(&p.now)
-	for i := range p.ends {
-		if c := &p.ends[i]; c.End <= when {
-			p.give(v, c)
-		}
+	for i := range p.after(when) {
+		p.back(v, i)
 	}
 	p.takeKept(v, when)
 }
@@ -245,6 +276,11 @@ func (p *claims) takeKept(v *view, when int64) {
 // freeFrom sets v to what is free from second t on throughout limit seconds.
 func (p *claims) freeFrom(v *view, t, limit int64) {
 	p.freeAt(v, t)
+	p.throughout(v, t, limit)
+}
+
+// throughout leaves of v, what is free at second t, what stays so.
+func (p *claims) throughout(v *view, t, limit int64) {
 	later := &p.later
 	if v.nodes == nil {
 		later = &p.quotas[1]
@@ -263,7 +299,12 @@ func (p *claims) place(dst []nodeset.Segment, ways []market.Variant, limit, t in
 	if p.lacking(ways, limit, t) >= 0 {
 		return dst, 0, false
 	}
-	p.freeFrom(&p.at, t, limit)
+	p.freeAt(&p.at, t)
+	cores, gpus := p.at.nodes.SumFree()
+	if !slices.ContainsFunc(ways, func(v market.Variant) bool { return v.Spec.LeastCores() <= cores && v.Spec.LeastGPUs() <= gpus }) {
+		return dst, 0, false // whatever is kept
+	}
+	p.throughout(&p.at, t, limit)
 	p.limit(&p.at)
 	var now *nodeset.Table // for a place at a later second
 	prices := p.prices     // these are known of starts now
@@ -333,13 +374,12 @@ func (p *claims) leave(dst []view, nodes *nodeset.Table) []view {
 	dst = resize(dst, len(p.reserved))
 	all := &p.at
 	all.copyFrom(&view{nodes, p.begun})
-	p.sortEnds()
 	e := 0
 	for k := range p.reserved {
 		at := p.reserved[k].Start
-		for ; e < len(p.ends) && p.ends[e].End <= at; e++ {
-			if p.ends[e].runs {
-				p.give(all, &p.ends[e])
+		for ; e < len(p.ends) && p.endOf(e) <= at; e++ {
+			if p.ends[e].of >= 0 {
+				p.back(all, e)
 			}
 		}
 		v := dst[k].own()

@@ -50,7 +50,10 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 	g.favoured = append(g.favoured[:0], make([]bool, len(g.variants))...)
 	best := 0
 	for i := range n {
-		g.drafts = g.drafts[:i+1]
+		if g.drafts = g.drafts[:i+1]; i == 1 { // the first that looks at prices
+			g.flat.solve(g.space, g.variants, nil, 0)
+			g.dear = slices.Max(g.flat.price) > 0
+		}
 		enough := i > 0 && bestOnly && g.drafts[best].lost == 0
 		if enough || (i > 0 && g.opts.stopped()) || !g.orderDraft(i, best) {
 			g.drafts = g.drafts[:i]

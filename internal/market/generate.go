@@ -105,8 +105,6 @@ func (g *Generator) begin(space *Space, variants []Variant, o Options, book *Boo
 		g.nodes = make(nodeSets)
 	}
 	clear(g.nodes)
-	g.flat.solve(space, variants, nil, 0)
-	g.dear = slices.Max(g.flat.price) > 0
 }
 
 // narrow has s ask for no more nodes and GPUs than some allocation within the quotas has by itself;
