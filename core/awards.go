@@ -140,12 +140,17 @@ func (a *awards) whyNot(j int, in *stages, untried bool) verdict {
 // lackingOf is the first quota that has too little left for a job in all of its
 // ways; -1 if none has.
 func lackingOf(q *place.Quotas, ways []market.Variant) int {
+	return lackingIn(q, ways, func(v *market.Variant) (*place.Spec, int) { return &v.Spec, v.Crosses })
+}
+
+func lackingIn[W any](q *place.Quotas, ways []W, of func(*W) (spec *place.Spec, crosses int)) int {
 	first := -1
 	for k := range ways {
-		if !ways[k].Spec.Valid() {
+		spec, crosses := of(&ways[k])
+		if !spec.Valid() {
 			continue
 		}
-		quota := q.Lacks(&ways[k].Spec, ways[k].Crosses)
+		quota := q.Lacks(spec, crosses)
 		if quota < 0 {
 			return -1
 		}

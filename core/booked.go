@@ -51,12 +51,7 @@ func (b *booked) reset(s *Snapshot) {
 	clear(b.keys)
 	b.nodes = b.nodes[:0]
 	for i := range b.claims {
-		b.nodes = append(b.nodes, nodeset.NewMask(b.all))
-		for _, s := range b.claims[i].Segs {
-			for n := s.First; n <= s.Last; n++ {
-				b.nodes[i].Set(int(n))
-			}
-		}
+		b.nodes = append(b.nodes, maskUnder(b.claims[i].Segs, b.all))
 	}
 }
 
@@ -194,4 +189,15 @@ func inBoth(a, b []nodeset.Segment) (n int) {
 		}
 	}
 	return n
+}
+
+// maskUnder has the nodes of an allocation.
+func maskUnder(segs []nodeset.Segment, nodes int) nodeset.Mask {
+	m := nodeset.NewMask(nodes)
+	for _, s := range segs {
+		for n := s.First; n <= s.Last; n++ {
+			m.Set(int(n))
+		}
+	}
+	return m
 }

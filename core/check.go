@@ -35,7 +35,7 @@ func (s *Snapshot) Validate() error { return new(checker).check(s) }
 // checker checks snapshots. It keeps its memory.
 type checker struct {
 	ids  map[string]struct{}
-	held []room // by node
+	held []place.Size // by node
 }
 
 func (c *checker) check(s *Snapshot) error {
@@ -98,28 +98,21 @@ func (s *Snapshot) runningFault() error {
 
 // holdings reports a running job that holds what the machine has free, or has not.
 func (c *checker) holdings(s *Snapshot) error {
-	c.held = append(c.held[:0], make([]room, s.Nodes.Len())...)
+	c.held = append(c.held[:0], make([]place.Size, s.Nodes.Len())...)
 	for i := range s.Running {
 		r := &s.Running[i]
-		err := nodeset.CheckSegments(r.Segs, len(c.held))
-		if err == nil {
-			err = c.hold(s.Nodes, r.Segs)
-		}
-		if err != nil {
+		if err := nodeset.CheckSegments(r.Segs, len(c.held)); err != nil {
 			return fmt.Errorf("running job %s: %w", r.ID, err)
 		}
-	}
-	return nil
-}
-
-// hold counts what a running job holds, and reports a node that has too little for all.
-func (c *checker) hold(t *nodeset.Table, segs []nodeset.Segment) error {
-	for _, seg := range segs {
-		for n := int(seg.First); n <= int(seg.Last); n++ {
-			h, free, all := &c.held[n], t.Free(n), t.Total(n)
-			h.cores, h.gpus = h.cores+int64(seg.Cores), h.gpus+int64(seg.GPUs)
-			if cores, gpus := h.cores+int64(free.Cores), h.gpus+int64(free.GPUs); cores > int64(all.Cores) || gpus > int64(all.GPUs) {
-				return fmt.Errorf("node %d would have %d of %d cores and %d of %d GPUs free", n, cores, all.Cores, gpus, all.GPUs)
+		for _, seg := range r.Segs {
+			for n := int(seg.First); n <= int(seg.Last); n++ {
+				h, free, all := &c.held[n], s.Nodes.Free(n), s.Nodes.Total(n)
+				h.Cores, h.GPUs = h.Cores+int64(seg.Cores), h.GPUs+int64(seg.GPUs)
+				cores, gpus := h.Cores+int64(free.Cores), h.GPUs+int64(free.GPUs)
+				if cores > int64(all.Cores) || gpus > int64(all.GPUs) {
+					return fmt.Errorf("running job %s: node %d would have %d of %d cores and %d of %d GPUs free",
+						r.ID, n, cores, all.Cores, gpus, all.GPUs)
+				}
 			}
 		}
 	}

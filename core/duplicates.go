@@ -103,20 +103,12 @@ func (e *duplicates) keyOf(n *normal, job *Job) waysKey {
 // list is the number of a list of alternatives.
 func (e *duplicates) list(alternatives []place.Spec) (number int32) {
 	for _, spec := range alternatives {
-		if spec.Valid() {
-			number = e.oneMore(number, spec)
+		if k := (listKey{number, spec}); spec.Valid() {
+			if e.lists[k] == 0 {
+				e.lists[k] = int32(len(e.lists) + 1)
+			}
+			number = e.lists[k]
 		}
-	}
-	return number
-}
-
-// oneMore is the number of the list that has spec after those of the given one.
-func (e *duplicates) oneMore(list int32, spec place.Spec) (number int32) {
-	k := listKey{list, spec}
-	number, ok := e.lists[k]
-	if !ok {
-		number = int32(len(e.lists) + 1)
-		e.lists[k] = number
 	}
 	return number
 }

@@ -214,8 +214,8 @@ func (e *inquiry) needed(s *Snapshot, suspects []Rival) ([]Rival, []nodeset.Segm
 			e.start(r.Job)
 		case roleRuns:
 			run := &e.s.Running[r.Job]
-			must(p.start(claim{Start: e.s.Now, End: r.At, Segs: cut(run.Segs, e.s.Nodes.Up), Uses: run.Uses, // others give nothing back
-				charges: run.Charges, size: place.SizeOf(run.Segs), runs: true}))
+			must(p.start(claim{Start: e.s.Now, End: r.At, Segs: cut(nil, run.Segs, e.s.Nodes.Up), // others give nothing back
+				Uses: run.Uses, charges: run.Charges, size: place.SizeOf(run.Segs), runs: true}))
 		default:
 			for _, o := range e.reserved {
 				if o.Job == r.Job {
@@ -242,20 +242,8 @@ func (e *inquiry) needed(s *Snapshot, suspects []Rival) ([]Rival, []nodeset.Segm
 func (e *inquiry) cutToPlace() {
 	on := maskUnder(e.x.Place, e.s.Nodes.Len())
 	for i := range e.x.Rivals {
-		e.x.Rivals[i].Segs = cut(e.x.Rivals[i].Segs, on.Has)
+		e.x.Rivals[i].Segs = cut(nil, e.x.Rivals[i].Segs, on.Has)
 	}
-}
-
-// cut is the part of an allocation on some nodes.
-func cut(segs []nodeset.Segment, on func(n int) bool) (some []nodeset.Segment) {
-	for _, s := range segs {
-		for one := s; one.First <= s.Last; one.First++ {
-			if one.Last = one.First; on(int(one.First)) {
-				some = nodeset.Append(some, one)
-			}
-		}
-	}
-	return some
 }
 
 // expect says when a job that waits will have room.

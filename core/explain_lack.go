@@ -286,17 +286,6 @@ func (e *Explainer) lacksOneSwitch(r *view, spec *place.Spec) (l Lack, ok bool) 
 	return l, true
 }
 
-// maskUnder has the nodes of an allocation.
-func maskUnder(segs []nodeset.Segment, nodes int) nodeset.Mask {
-	m := nodeset.NewMask(nodes)
-	for _, s := range segs {
-		for n := s.First; n <= s.Last; n++ {
-			m.Set(int(n))
-		}
-	}
-	return m
-}
-
 // neverInQuotas says which quota keeps a job from ever starting: all of it is less than the job
 // counts even when nothing counts any more. "" if none does.
 func (e *inquiry) neverInQuotas() string {

@@ -57,20 +57,16 @@ func (w *window) weigh() {
 	}
 }
 
-// product is P_j R_j as high and low words.
-func product(job *Job) (high, low uint64) {
-	return bits.Mul64(uint64(max(job.Priority, 1)), uint64(sizeOf(job)))
-}
-
 // sizeOf is R_j.
 func sizeOf(job *Job) int64 { return max(place.LeastCores(&job.Request), 1) }
 
 // product is P_j R_j, or P_j S_j / T_j in units of 2^-rateBits, as high and low words.
 func (w *window) product(job *Job) (high, low uint64) {
+	by := uint64(sizeOf(job))
 	if w.opts.Objective == ByRate {
-		return bits.Mul64(uint64(max(job.Priority, 1)), w.machine.rate(job))
+		by = w.machine.rate(job)
 	}
-	return product(job)
+	return bits.Mul64(uint64(max(job.Priority, 1)), by)
 }
 
 // weight is what a start of the job is worth to the objective, before its bid's preference.

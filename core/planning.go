@@ -122,18 +122,21 @@ func (x *planning) addKind(s *Snapshot, resource int) {
 	k := &x.kinds[n]
 	k.resource, k.has = resource, resize(k.has, s.Nodes.Len())
 	most := int64(1)
-	for i := range k.has {
-		total := s.Nodes.Total(i)
-		amount := int64(total.Cores)
-		switch {
-		case resource == gpusKind:
-			amount = int64(total.GPUs)
-		case resource >= 0:
-			amount = s.Nodes.TotalOf(resource)[i]
-		}
-		most = max(most, amount)
+	for n := range k.has {
+		most = max(most, k.on(n, s.Nodes.Total(n), s.Nodes.TotalOf))
 	}
 	k.unit = (most + timeline.Top - 1) / timeline.Top
+}
+
+// on is how much of the kind node n has, of which that many cores and GPUs are, and more by resource.
+func (k *kind) on(n int, c nodeset.Capacity, more func(int) []int64) int64 {
+	switch k.resource {
+	case coresKind:
+		return int64(c.Cores)
+	case gpusKind:
+		return int64(c.GPUs)
+	}
+	return more(k.resource)[n]
 }
 
 // lanes is an amount in the units of the search, 0 to Top, rounded down.
@@ -149,15 +152,7 @@ func (x *planning) free(s *Snapshot, p *claims) {
 	for k := range x.kinds {
 		kind := &x.kinds[k]
 		for n := range kind.has {
-			free := s.Nodes.Free(n)
-			switch {
-			case kind.resource == coresKind:
-				kind.has[n] = int64(free.Cores)
-			case kind.resource == gpusKind:
-				kind.has[n] = int64(free.GPUs)
-			default:
-				kind.has[n] = s.Nodes.FreeOf(kind.resource)[n]
-			}
+			kind.has[n] = kind.on(n, s.Nodes.Free(n), s.Nodes.FreeOf)
 			if s.Nodes.Up(n) {
 				x.search.Free(n, k, kind.lanes(kind.has[n]))
 			}

@@ -201,18 +201,20 @@ func (o *AuctionOptions) lossOf(m totals, s *Snapshot, running int, z place.Size
 func (x *preemption) onUp(segs []nodeset.Segment) []nodeset.Segment {
 	m := &x.memory
 	from := len(m.segs)
+	m.segs = append(m.segs, cut(m.segs[from:], segs, x.s.Nodes.Up)...)
+	return m.segs[from:len(m.segs):len(m.segs)]
+}
+
+// cut appends the part of an allocation on some nodes.
+func cut(dst, segs []nodeset.Segment, on func(n int) bool) []nodeset.Segment {
 	for _, s := range segs {
-		first := len(m.segs)
-		for n := s.First; n <= s.Last; n++ {
-			if last := len(m.segs) - 1; last >= first && m.segs[last].Last == n-1 && x.s.Nodes.Up(int(n)) {
-				m.segs[last].Last = n
-			} else if x.s.Nodes.Up(int(n)) {
-				m.segs = append(m.segs, s)
-				m.segs[last+1].First, m.segs[last+1].Last = n, n
+		for one := s; one.First <= s.Last; one.First++ {
+			if one.Last = one.First; on(int(one.First)) {
+				dst = nodeset.Append(dst, one)
 			}
 		}
 	}
-	return m.segs[from:len(m.segs):len(m.segs)]
+	return dst
 }
 
 // mayStop reports whether there is anybody whom the job may have stopped.

@@ -113,20 +113,7 @@ func divisor(a, b int64) int64 {
 // over is the first quota that leaves no room for a job in any of its ways, as specs of the window;
 // -1 if there is room for one.
 func (q *quotas) over(specs []place.Spec) int {
-	first := -1
-	for k := range specs {
-		if !specs[k].Valid() {
-			continue
-		}
-		i := q.book.Lacks(&specs[k], 0)
-		if i < 0 {
-			return -1
-		}
-		if first < 0 {
-			first = i
-		}
-	}
-	return first
+	return lackingIn(&q.book, specs, func(s *place.Spec) (*place.Spec, int) { return s, 0 })
 }
 
 // isHead reports whether a job over a quota is the first, of not too many quotas.

@@ -164,19 +164,27 @@ func (p *claims) claimOf(job int, spec *place.Spec, segs []nodeset.Segment, star
 	return c
 }
 
-// take takes a claim off v.
-func (p *claims) take(v *view, c *claim) error {
+// move takes a claim off v, with sign -1, or with 1 gives it back.
+func (p *claims) move(v *view, c *claim, sign int64) error {
 	for i := range c.charges {
 		x := &c.charges[i]
-		v.left[x.Row] -= p.room.CostOf(x, c.size)
+		amount := place.Count(x, c.size) / p.room.Unit[x.Row]
+		if !c.runs || sign < 0 {
+			amount = p.room.CostOf(x, c.size)
+		}
+		v.left[x.Row] += sign * amount
 	}
 	switch {
 	case v.nodes == nil:
 		return nil
-	case c.parts != nil:
+	case c.parts == nil && sign < 0:
+		return v.nodes.Allocate(c.Segs, c.Uses...)
+	case c.parts == nil:
+		return v.nodes.Release(c.Segs, c.Uses...)
+	case sign < 0:
 		return c.parts.Allocate(v.nodes, c.Segs)
 	}
-	return v.nodes.Allocate(c.Segs, c.Uses...)
+	return c.parts.Release(v.nodes, c.Segs)
 }
 
 // back gives what has the i-th of ends back to v.
@@ -189,33 +197,14 @@ func (p *claims) back(v *view, i int) {
 	} else {
 		c.Segs, c.Uses, c.charges, c.size = r.Segs, r.Uses, r.Charges, place.SizeOf(r.Segs)
 	}
-	if err := p.give(v, &c); err != nil {
+	if err := p.move(v, &c, 1); err != nil {
 		p.fault = fmt.Errorf("running jobs: %w", err)
 	}
 }
 
-// give gives a claim back to v.
-func (p *claims) give(v *view, c *claim) error {
-	for i := range c.charges {
-		x := &c.charges[i]
-		if amount := place.Count(x, c.size); c.runs {
-			v.left[x.Row] += amount / p.room.Unit[x.Row]
-		} else {
-			v.left[x.Row] += p.room.CostOf(x, c.size)
-		}
-	}
-	switch {
-	case v.nodes == nil:
-		return nil
-	case c.parts != nil:
-		return c.parts.Release(v.nodes, c.Segs)
-	}
-	return v.nodes.Release(c.Segs, c.Uses...)
-}
-
 // start has a claim begin now.
 func (p *claims) start(c claim) error {
-	if err := p.take(&p.now, &c); err != nil {
+	if err := p.move(&p.now, &c, -1); err != nil {
 		return err
 	}
 	p.ends = slices.Insert(p.ends, p.after(c.End), ending{c.End, int32(^len(p.starts))})
@@ -226,7 +215,7 @@ func (p *claims) start(c claim) error {
 // unstart takes the last start back.
 func (p *claims) unstart() {
 	last := len(p.starts) - 1
-	must(p.give(&p.now, &p.starts[last]))
+	must(p.move(&p.now, &p.starts[last], 1))
 	p.ends = slices.DeleteFunc(p.ends, func(e ending) bool { return int(e.of) == ^last })
 	p.starts = p.starts[:last]
 }
@@ -268,7 +257,7 @@ func (p *claims) freeAt(v *view, when int64) {
 func (p *claims) takeKept(v *view, when int64) {
 	for i := range p.reserved {
 		if r := &p.reserved[i]; r.Start <= when && when < r.End {
-			must(p.take(v, r))
+			must(p.move(v, r, -1))
 		}
 	}
 }
@@ -346,15 +335,13 @@ func (p *claims) free(spec *place.Spec, segs []nodeset.Segment, limit int64) boo
 		p.freeFrom(v, p.clock, limit)
 	}
 	p.limit(v)
-	return p.room.Room(spec, segs, 0) && fits(v.nodes, spec, segs)
-}
-
-// fits reports whether t has segs for spec. It leaves t as it is.
-func fits(t *nodeset.Table, spec *place.Spec, segs []nodeset.Segment) bool {
-	if spec.Parts != nil {
-		return spec.Parts.Fits(t, segs)
+	if !p.room.Room(spec, segs, 0) {
+		return false
 	}
-	return t.FitsWith(segs, spec.More())
+	if spec.Parts != nil {
+		return spec.Parts.Fits(v.nodes, segs)
+	}
+	return v.nodes.FitsWith(segs, spec.More())
 }
 
 // lacking is the first quota that keeps a job from starting in second t, wherever it could be, for

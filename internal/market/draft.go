@@ -50,10 +50,7 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 	g.favoured = append(g.favoured[:0], make([]bool, len(g.variants))...)
 	best := 0
 	for i := range n {
-		if g.drafts = g.drafts[:i+1]; i == 1 { // the first that looks at prices
-			g.flat.solve(g.space, g.variants, nil, 0)
-			g.dear = slices.Max(g.flat.price) > 0
-		}
+		g.drafts = g.drafts[:i+1]
 		enough := i > 0 && bestOnly && g.drafts[best].lost == 0
 		if enough || (i > 0 && g.opts.stopped()) || !g.orderDraft(i, best) {
 			g.drafts = g.drafts[:i]
@@ -85,7 +82,9 @@ func (g *Generator) orderDraft(i, best int) bool {
 	if i < 4 {
 		d.order = g.appendJobs(d.order)
 		switch i {
-		case 1:
+		case 1: // the first that looks at prices
+			g.flat.solve(g.space, g.variants, nil, 0)
+			g.dear = slices.Max(g.flat.price) > 0
 			slices.SortStableFunc(d.order, g.flexibleLast)
 		case 2:
 			slices.SortStableFunc(d.order, g.hardestFirst)
