@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/native"
 )
 
 // Built says whether HiGHS is built in (build tag highs).
@@ -159,7 +160,7 @@ func (s *Solver) run(ctx context.Context, q request, a *answer) error {
 				return p.failure(ctx, expired, a)
 			}
 			if a.take(f) {
-				return a.verdict(f, p)
+				return a.verdict(ctx, f, p)
 			}
 			if a.nearEnough() {
 				return nil
@@ -190,13 +191,12 @@ func (a *answer) take(f frame) (last bool) {
 }
 
 // verdict is what the worker's last message makes of the answer.
-func (a *answer) verdict(f frame, p *process) error {
+func (a *answer) verdict(ctx context.Context, f frame, p *process) error {
 	switch f.end.Verdict {
 	case verdictStopped:
 		return nil
 	case verdictDone:
-		a.lastUnits()
-		return nil
+		return a.lastUnits(ctx)
 	case verdictInfeasible:
 		if a.known {
 			a.bound = trivialBound(a.m)
@@ -212,3 +212,21 @@ func (a *answer) verdict(f frame, p *process) error {
 	}
 	return err
 }
+
+// lastUnits has the native solver look for a choice that is worth more than what is known, and prove
+// it best. HiGHS, which is at its end here, can't tell worths apart that differ by less than its
+// tolerances; this can, in windows small enough for lastWork, and otherwise changes nothing.
+func (a *answer) lastUnits(ctx context.Context) error {
+	if !a.known || a.bound <= a.worth {
+		return nil
+	}
+	var r ipmodel.Result
+	err := native.New().Solve(ctx, a.m, ipmodel.Options{Start: a.chosen, Work: lastWork}, &r)
+	if err == nil && a.offer(r.Chosen) {
+		a.bound = min(a.bound, r.Bound)
+	}
+	return err
+}
+
+// lastWork bounds that, to some 10 ms.
+const lastWork = 1 << 21
