@@ -4,6 +4,7 @@ package format
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,6 +26,7 @@ type File struct {
 	Window
 	name   string
 	text   []byte
+	tokens *json.Decoder    // of text
 	at     map[string][]int // by list: where its elements begin
 	fields map[reflect.Type]map[string][]int
 }
@@ -46,14 +48,12 @@ func Read(r io.Reader, name string) (*File, error) {
 	if err := f.syntax(); err != nil {
 		return nil, err
 	}
-	begin := skipSpace(text, 0)
+	begin := f.next(0)
 	if kind := kindOf(text[begin:]); kind != "an object" {
 		return nil, f.fail(begin, "a window is an object: found %s", kind)
 	}
-	if err := f.value(nil, begin, reflect.ValueOf(&f.Window).Elem()); err != nil {
-		return nil, err
-	}
-	return f, nil
+	f.tokens = json.NewDecoder(bytes.NewReader(text))
+	return f, f.value(nil, reflect.ValueOf(&f.Window).Elem())
 }
 
 // syntax reports where the text is no JSON.
@@ -116,81 +116,65 @@ func (f *File) label(n, at int) string {
 }
 
 // nameOf is the id or the name of the element at an offset, "" if it has none.
-func (f *File) nameOf(at int) (name string) {
-	if f.text[at] != '{' {
-		return ""
-	}
-	_ = members(f.text[at:], func(m member) error {
-		if m.key == "id" || m.key == "name" {
-			_ = json.Unmarshal(m.value, &name)
-		}
-		return nil
-	})
-	return name
+func (f *File) nameOf(at int) string {
+	var x struct{ ID, Name string }
+	_ = json.NewDecoder(bytes.NewReader(f.text[at:])).Decode(&x) // of what is none there is none
+	return cmp.Or(x.ID, x.Name)
 }
 
 // locate is where a field is of the object at an offset, or the innermost that there is around it.
 func (f *File) locate(at int, path string) int {
-	for path != "" && f.text[at] == '{' {
-		key, rest := path, ""
-		if i := strings.IndexAny(path, ".["); i >= 0 {
-			key, rest = path[:i], path[i:]
+	for path != "" {
+		end := len(path)
+		if i := strings.IndexAny(path[1:], ".["); i >= 0 {
+			end = i + 1
 		}
-		begin := -1
-		_ = members(f.text[at:], func(m member) error {
-			if m.key == key {
-				begin = m.begin
-				if rest == "" {
-					begin = m.at
-				}
+		found, begin := -1, 0
+		f.each(at, func(key string, from, value int) {
+			if key == path[:end] {
+				found, begin = from, value
 			}
-			return nil
 		})
-		if begin < 0 {
+		path = strings.TrimPrefix(path[end:], ".")
+		if found < 0 {
 			return at
 		}
-		at += begin
-		var k int
-		if n, _ := fmt.Sscanf(rest, "[%d]", &k); n == 1 {
-			if at = f.item(at, k); f.text[at] != '{' {
-				return at
-			}
-			_, rest, _ = strings.Cut(rest, "]")
+		if at = begin; path == "" {
+			return found
 		}
-		path = strings.TrimPrefix(rest, ".")
 	}
 	return at
 }
 
-// item is where element k of the list at an offset begins, or the list where it has none.
-func (f *File) item(at, k int) int {
-	found := at
-	_ = elements(f.text, at, func(n, i int) error {
-		if n == k {
-			found = i
+// each calls see for each member of the object at an offset, or each element of the list, which has
+// its number in brackets for a key: where it begins, and its value.
+func (f *File) each(at int, see func(key string, from, value int)) {
+	d := json.NewDecoder(bytes.NewReader(f.text[at:]))
+	open, _ := d.Token()
+	if _, ok := open.(json.Delim); !ok {
+		return
+	}
+	for n := 0; d.More(); n++ {
+		key, from := fmt.Sprintf("[%d]", n), f.next(at+int(d.InputOffset()))
+		value := from
+		if open == json.Delim('{') {
+			name, _ := d.Token()
+			key, value = fmt.Sprint(name), f.next(at+int(d.InputOffset()))
 		}
-		return nil
-	})
-	return found
+		var raw json.RawMessage
+		if d.Decode(&raw) != nil {
+			return
+		}
+		see(key, from, value)
+	}
 }
 
-// elements calls see for each element of a list in valid JSON that begins at an offset.
-func elements(text []byte, at int, see func(n, i int) error) error {
-	if text[at] != '[' {
-		return nil
+// next is where the next value or key begins, from the end of one before it on.
+func (f *File) next(i int) int {
+	for i < len(f.text) && strings.IndexByte(" \t\r\n,:", f.text[i]) >= 0 {
+		i++
 	}
-	for n, i := 0, at+1; ; n++ {
-		if i = skipSpace(text, i); text[i] == ',' {
-			i = skipSpace(text, i+1)
-		}
-		if text[i] == ']' {
-			return nil
-		}
-		if err := see(n, i); err != nil {
-			return err
-		}
-		i = skipValue(text, i)
-	}
+	return i
 }
 
 var unmarshaler = reflect.TypeFor[json.Unmarshaler]()
@@ -229,64 +213,114 @@ func (f *File) in(p *path, text string) string {
 	return f.in(p.above, fmt.Sprintf("[%d]: %s", p.n, text))
 }
 
-// value decodes an object, or a list of such. It reports the first member that is not known, that is
-// there twice or null, and a value that is not of its kind.
-func (f *File) value(p *path, at int, v reflect.Value) error {
+const isNull = "is null: leave a field out that has no value"
+
+// value decodes the object, or the list of such, that comes next. It reports the first member that is
+// not known, that is there twice or null, and a value that is not of its kind.
+func (f *File) value(p *path, v reflect.Value) error {
 	if v.Kind() == reflect.Pointer {
 		v.Set(reflect.New(v.Type().Elem()))
 		v = v.Elem()
 	}
+	at, open, kind := f.next(int(f.tokens.InputOffset())), byte('{'), "an object"
 	if v.Kind() == reflect.Slice {
-		if f.text[at] != '[' {
-			return f.fail(at, "%s", f.in(p, "expected a list, found "+kindOf(f.text[at:])))
-		}
-		v.Set(reflect.MakeSlice(v.Type(), 0, 0))
-		return elements(f.text, at, func(n, i int) error {
-			if p.list() {
-				f.at[p.name] = append(f.at[p.name], i)
-			}
-			v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
-			return f.value(&path{p, "", n, i}, i, v.Index(n))
-		})
+		open, kind = '[', "a list"
 	}
-	if f.text[at] != '{' {
-		return f.fail(at, "%s", f.in(p, "expected an object, found "+kindOf(f.text[at:])))
+	if f.text[at] != open {
+		return f.fail(at, "%s", f.in(p, "expected "+kind+", found "+kindOf(f.text[at:])))
 	}
-	seen := make(map[string]bool)
-	return members(f.text[at:], func(m member) error { return f.member(p, seen, at, &m, v) })
+	read := f.members
+	if open == '[' {
+		read = f.elements
+	}
+	_, err := f.tokens.Token()
+	if err == nil {
+		err = read(p, v)
+	}
+	if err == nil {
+		_, err = f.tokens.Token()
+	}
+	return err
 }
 
-// member decodes a member of an object v that begins at at.
-func (f *File) member(p *path, seen map[string]bool, at int, m *member, v reflect.Value) error {
+// elements decodes those of a list up to its end.
+func (f *File) elements(p *path, v reflect.Value) error {
+	v.Set(reflect.MakeSlice(v.Type(), 0, 0))
+	for n := 0; f.tokens.More(); n++ {
+		at := f.next(int(f.tokens.InputOffset()))
+		if p.list() {
+			f.at[p.name] = append(f.at[p.name], at)
+		}
+		if f.text[at] == 'n' {
+			return f.fail(at, "%s", f.in(p, isNull))
+		}
+		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
+		if err := f.value(&path{p, "", n, at}, v.Index(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// members decodes those of an object up to its end.
+func (f *File) members(p *path, v reflect.Value) error {
+	seen := make(map[string]bool)
+	for f.tokens.More() {
+		at := f.next(int(f.tokens.InputOffset()))
+		key, err := f.tokens.Token()
+		if err != nil {
+			return err
+		}
+		if err := f.member(p, at, key.(string), seen, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// member decodes the value of a member that begins at an offset.
+func (f *File) member(p *path, at int, key string, seen map[string]bool, v reflect.Value) error {
 	fail := func(format string, args ...any) error {
-		return f.fail(at+m.at, "%s", f.in(p, fmt.Sprintf(format, args...)))
+		return f.fail(at, "%s", f.in(p, fmt.Sprintf(format, args...)))
 	}
 	var of reflect.Value
 	if v.Kind() == reflect.Map {
 		of = reflect.New(v.Type().Elem()).Elem()
-	} else if index, ok := f.fieldsOf(v.Type())[m.key]; ok {
+	} else if index, ok := f.fieldsOf(v.Type())[key]; ok {
 		of = v.FieldByIndex(index)
 	} else {
-		return fail("unknown field %q%s", m.key, input.Hint(m.key, slices.Sorted(maps.Keys(f.fieldsOf(v.Type())))))
+		return fail("unknown field %q%s", key, input.Hint(key, slices.Sorted(maps.Keys(f.fieldsOf(v.Type())))))
 	}
-	if seen[m.key] {
-		return fail("%s: is there twice", m.key)
+	if seen[key] {
+		return fail("%s: is there twice", key)
 	}
-	if seen[m.key] = true; hasNull(m.value) {
-		return fail("%s: is null: leave a field out that has no value", m.key)
+	seen[key] = true
+	if f.text[f.next(int(f.tokens.InputOffset()))] == 'n' {
+		return fail("%s: %s", key, isNull)
 	}
 	if structured(of.Type()) {
-		if err := f.value(&path{above: p, name: m.key}, at+m.begin, of); err != nil {
+		if err := f.value(&path{above: p, name: key}, of); err != nil {
 			return err
 		}
-	} else if why := wrong(json.Unmarshal(m.value, of.Addr().Interface())); why != "" {
-		return fail("%s: %s", m.key, why)
+	} else {
+		var raw json.RawMessage
+		var list []json.RawMessage
+		if err := f.tokens.Decode(&raw); err != nil {
+			return err
+		}
+		_ = json.Unmarshal(raw, &list) // or there are no elements
+		if slices.ContainsFunc(list, func(x json.RawMessage) bool { return x[0] == 'n' }) {
+			return fail("%s: %s", key, isNull)
+		}
+		if why := wrong(json.Unmarshal(raw, of.Addr().Interface())); why != "" {
+			return fail("%s: %s", key, why)
+		}
 	}
 	if v.Kind() == reflect.Map {
 		if v.IsNil() {
 			v.Set(reflect.MakeMap(v.Type()))
 		}
-		v.SetMapIndex(reflect.ValueOf(m.key), of)
+		v.SetMapIndex(reflect.ValueOf(key), of)
 	}
 	return nil
 }
@@ -325,4 +359,21 @@ func (f *File) fieldsOf(t reflect.Type) map[string][]int {
 		f.fields[t] = known
 	}
 	return known
+}
+
+// kindOf names the kind of a value in valid JSON.
+func kindOf(value []byte) string {
+	switch value[0] {
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case '"':
+		return "a text"
+	case 'n':
+		return "null"
+	case 't', 'f':
+		return "true or false"
+	}
+	return "a number"
 }

@@ -47,6 +47,7 @@ func TestPreemptionErrors(t *testing.T) {
 		{`"price": 10`, `"price": -1`, "w.json:3: running[1] (R2): price: -1: must be 0 to 1099511627776"},
 		{`"price": 10, "class": 3`, `"price": 10, "class": 64`, "w.json:3: running[1] (R2): class: 64: must be 0 to 63"},
 		{`[0, 3]`, `[64]`, "w.json:4: jobs[0] (J1): preempts: 64: must be 0 to 63"},
+		{`[0, 3]`, `[0, null]`, "w.json:4: jobs[0] (J1): preempts: is null: leave a field out that has no value"},
 		{`[0, 3]`, `3`, "w.json:4: jobs[0] (J1): preempts: number is not a list"},
 		{`"preempts"`, `"preempt"`, `w.json:4: jobs[0] (J1): unknown field "preempt"; did you mean "preempts"?`},
 	} {
