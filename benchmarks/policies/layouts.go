@@ -12,7 +12,8 @@ import (
 
 // Older are the policies before AUCSCHED2.
 func Older() *older.Policies {
-	return &older.Policies{Layouts: Layouts, IPSched: func(o older.Options) (core.Policy, error) { return NewIPSched(o) }}
+	return &older.Policies{Layouts: Layouts, IPSched: func(o older.Options) (core.Policy, error) { return NewIPSched(o) },
+		Planned: func(estimates bool, interval int64) (core.Policy, error) { return NewPlanned(estimates, interval) }}
 }
 
 // Layouts as core.AuctionOptions.Determiner makes the auction "auction1", which is AUCSCHED1: the

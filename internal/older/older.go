@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package older is what programs know of the policies before AUCSCHED2, whether or not they have
-// them: the benchmarks module has them.
+// Package older is what programs know of the policies before AUCSCHED2, and of the one that they are
+// compared with, whether or not they have them: the benchmarks module has them.
 package older
 
 import (
@@ -33,6 +33,8 @@ type Policies struct {
 	Layouts func(packing ipmodel.Solver) market.Determiner
 	// IPSched makes ipsched, unless the options are not valid.
 	IPSched func(Options) (core.Policy, error)
+	// Planned makes plan: see policies.NewPlanned of benchmarks.
+	Planned func(estimates bool, interval int64) (core.Policy, error)
 }
 
 // Options are the settings of ipsched. DefaultOptions has the recommended ones.

@@ -42,15 +42,10 @@ func DefaultList() ListOptions {
 type List struct {
 	Backfill
 	head, behind Order
-	reordered
-}
-
-// reordered is a queue as it is tried.
-type reordered struct {
-	pending []*core.Job   // as the snapshot has them
-	queue   []*core.Job   // the same as they are tried
-	ranks   []ranked      // of these
-	view    core.Snapshot // the snapshot with them
+	pending      []*core.Job   // as the snapshot has them
+	queue        []*core.Job   // the same as they are tried
+	ranks        []ranked      // of these
+	view         core.Snapshot // the snapshot with them
 }
 
 // NewList returns the policy "easy", "easy-sjf" and so on, by the order behind the head; where the
@@ -84,24 +79,14 @@ func (l *List) Name() string {
 
 // Decide implements [core.Policy].
 func (l *List) Decide(ctx context.Context, s *core.Snapshot, limits core.Limits, p *core.Plan) error {
-	l.take(s)
-	l.arrange(0, l.head, s.Now)
-	return l.decideBy(ctx, &l.Backfill, s, limits, p)
-}
-
-// take takes the queue as it is.
-func (l *reordered) take(s *core.Snapshot) {
 	l.pending, l.queue, l.ranks = s.Pending, append(l.queue[:0], s.Pending...), l.ranks[:0]
 	for i := range s.Pending {
 		l.ranks = append(l.ranks, ranked{place: i})
 	}
-}
-
-// decideBy has b decide on the queue as it is tried.
-func (l *reordered) decideBy(ctx context.Context, b *Backfill, s *core.Snapshot, limits core.Limits, p *core.Plan) error {
+	l.arrange(0, l.head, s.Now)
 	l.view = *s
 	l.view.Pending = l.queue
-	err := b.Decide(ctx, &l.view, limits, p)
+	err := l.Backfill.Decide(ctx, &l.view, limits, p)
 	l.pending, l.view = nil, core.Snapshot{}
 	for i := range p.Decisions {
 		p.Decisions[i].Job = l.ranks[p.Decisions[i].Job].place
@@ -111,7 +96,7 @@ func (l *reordered) decideBy(ctx context.Context, b *Backfill, s *core.Snapshot,
 }
 
 // arrange puts the queue from place from on into an order.
-func (l *reordered) arrange(from int, o Order, now int64) {
+func (l *List) arrange(from int, o Order, now int64) {
 	rest := l.ranks[min(from, len(l.ranks)):]
 	for i := range rest {
 		rest[i].key = o.key(l.pending[rest[i].place], now)

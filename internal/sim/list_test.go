@@ -400,33 +400,6 @@ func TestListAllocatesNothing(t *testing.T) {
 	require.LessOrEqual(t, testing.AllocsPerRun(20, decide), before, "no more than backfill")
 }
 
-// Of two jobs that do not fit beside each other the plan has the short one first, and of many that
-// wait nobody is lost.
-func TestPlanned(t *testing.T) {
-	p, err := NewPlanned(DefaultList().Backfill)
-	require.NoError(t, err)
-	require.Equal(t, "plan", p.Name())
-	got, _ := records(t, p, nodesOf([3]int{4, 2, 0}), []workload.Job{
-		jobOf(1, bids.Request{Cores: 8}, 0, 100, 100),
-		jobOf(2, bids.Request{Cores: 6}, 10, 1000, 1000),
-		jobOf(3, bids.Request{Cores: 6}, 10, 60, 60),
-	})
-	require.Less(t, got["J3"].Start, got["J2"].Start)
-	_, err = NewPlanned(BackfillOptions{})
-	require.Error(t, err)
-	rapid.Check(t, func(t *rapid.T) {
-		nodes, jobs := drawWorkload(t)
-		p, err := NewPlanned(DefaultList().Backfill)
-		require.NoError(t, err)
-		ran, res := records(t, p, nodes, jobs) // with the referee
-		require.Len(t, jobs, len(ran)+len(res.Unrun))
-		other, err := NewBackfill(DefaultList().Backfill)
-		require.NoError(t, err)
-		_, want := records(t, other, nodes, jobs)
-		require.Equal(t, want.Unrun, res.Unrun)
-	})
-}
-
 // What a plan without it would not be valid is refused, by name.
 func TestListUnknown(t *testing.T) {
 	l, err := NewList(DefaultList())

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/aucsched/aucsched/benchmarks/bound"
+	"github.com/aucsched/aucsched/benchmarks/policies"
 	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/settings"
@@ -45,7 +46,7 @@ type worthPolicy struct {
 func worthPolicies() []worthPolicy {
 	all := []worthPolicy{
 		{"backfill", backfill}, {"easy", easy(sim.QueueOrder)}, {"easy-sjf", easy(sim.ShortestFirst)}, {"easy-f1", easy(sim.F1)},
-		{"plan", func() (core.Policy, error) { return sim.NewPlanned(sim.DefaultList().Backfill) }},
+		{"plan", func() (core.Policy, error) { return policies.NewPlanned(false, 0) }},
 		{"auction2", auction(core.Preset("none"))}, {"packed", auction(core.Preset("packed"))},
 	}
 	for _, name := range settings.Planned() {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/slurm/pending"
 	"github.com/aucsched/aucsched/internal/window"
@@ -99,7 +100,7 @@ without WINDOW.json too, unless JOB is a number. aucsched why explains jobs of t
 	cli.Group(c, append(cli.PolicySubjects(),
 		cli.Subject{Title: "Explanations", Flags: []string{"trials", "time"}})...)
 	f.policy.Complete(c)
-	cli.Elsewhere(c, cli.Laboratory, "policy", older.Names()...)
+	cli.Elsewhere(c, cli.Laboratory, "policy", policy.Elsewhere()...)
 	return c
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/window"
 )
@@ -60,7 +61,7 @@ a job's own request only, and give each node the fewest GPUs of a range.`,
 	f.policy.Complete(c)
 	_ = c.MarkFlagFilename("mps", "mps") // there is such a flag
 	cli.Elsewhere(c, cli.Laboratory, "mps")
-	cli.Elsewhere(c, cli.Laboratory, "policy", older.Names()...)
+	cli.Elsewhere(c, cli.Laboratory, "policy", policy.Elsewhere()...)
 	return c
 }
 

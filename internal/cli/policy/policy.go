@@ -121,17 +121,19 @@ func Names() []string {
 	return slices.Concat([]string{"auction1", "auction2", "backfill"}, easyNames(), []string{"ipsched", "plan"})
 }
 
+// Elsewhere are those that another program makes.
+func Elsewhere() []string { return append(older.Names(), "plan") }
+
 // Make builds the policy that the flags ask for.
 func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
-	if f.Older == nil && slices.Contains(older.Names(), f.Policy) {
+	if f.Older == nil && slices.Contains(Elsewhere(), f.Policy) {
 		return nil, fmt.Errorf("--policy %s: this program has it not", f.Policy)
 	}
 	switch f.Policy {
 	case "backfill":
 		return sim.NewBackfill(f.Backfill())
 	case "plan":
-		o := f.EASY(sim.QueueOrder)
-		return sim.NewPlanned(o.Backfill)
+		return f.Older.Planned(f.Estimates, f.EASY(sim.QueueOrder).Backfill.Interval)
 	case older.IPSched:
 		o, err := f.IPSched(flags)
 		if err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package sim
+package policies
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/timeline"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -27,28 +28,34 @@ const plannedJobs = 60
 // the first jobs of the queue are in a plan whose order is annealed, anew in every cycle, so that a
 // sum of waits, squared, by width and by area, the longest wait and the end is least; those behind
 // have the order smallest first. Then all have their places in that order, reservations as by
-// [Backfill]. Nothing bounds how long a job may wait.
+// [sim.Backfill]. Nothing bounds how long a job may wait.
 //
 // The plan knows cores and GPUs of nodes, and time limits.
 type Planned struct {
-	Backfill
-	reordered
+	*sim.Backfill
 	search timeline.Search
-	ends   []held
+	ends   []ending
 	has    [2][]uint16 // free cores and GPUs, by node
 	masks  [][]uint64
-	order  []ranked
+	places []int // in the queue, as they are tried
+	queue  []*core.Job
 
 	cores, gpus int // of the machine
 }
 
-// NewPlanned returns the policy "plan".
-func NewPlanned(o BackfillOptions) (*Planned, error) {
-	b, err := NewBackfill(o)
-	if err != nil {
-		return nil, err
-	}
-	return &Planned{Backfill: *b}, nil
+// ending is when a running job is to end, and what it then gives back.
+type ending struct {
+	at   int64
+	segs []nodeset.Segment
+}
+
+// NewPlanned returns the policy "plan". Without limits of its own it begins passes of backfill after
+// interval seconds, and with estimates says when jobs are expected to start.
+func NewPlanned(estimates bool, interval int64) (*Planned, error) {
+	o := sim.DefaultList().Backfill
+	o.Estimates, o.Interval = estimates, interval
+	b, err := sim.NewBackfill(o)
+	return &Planned{Backfill: b}, err
 }
 
 // Name is "plan".
@@ -56,19 +63,34 @@ func (x *Planned) Name() string { return "plan" }
 
 // Decide implements [core.Policy].
 func (x *Planned) Decide(ctx context.Context, s *core.Snapshot, limits core.Limits, p *core.Plan) error {
-	x.take(s)
 	first := min(plannedJobs, len(s.Pending))
 	x.open(s)
-	for i, j := range s.Pending[:first] {
-		x.add(s, i, j)
+	x.places = x.places[:0]
+	for i := range s.Pending {
+		x.places = append(x.places, i)
+		if i < first {
+			x.add(s, i, s.Pending[i])
+		}
 	}
-	x.order = append(x.order[:0], x.ranks[:first]...)
 	for place, i := range x.search.Order(0, planOptions, limits.Seed, nil) {
-		x.ranks[place] = x.order[i]
-		x.queue[place] = s.Pending[i]
+		x.places[place] = int(i)
 	}
-	x.arrange(first, SmallestFirst, s.Now)
-	return x.decideBy(ctx, &x.Backfill, s, limits, p)
+	size := func(i int) float64 {
+		return float64(s.Pending[i].TimeLimit) * float64(place.LeastCores(&s.Pending[i].Request))
+	}
+	slices.SortStableFunc(x.places[first:], func(a, b int) int { return cmp.Compare(size(a), size(b)) })
+	view := *s
+	x.queue = x.queue[:0]
+	for _, i := range x.places {
+		x.queue = append(x.queue, s.Pending[i])
+	}
+	view.Pending = x.queue
+	err := x.Backfill.Decide(ctx, &view, limits, p)
+	for i := range p.Decisions {
+		p.Decisions[i].Job = x.places[p.Decisions[i].Job]
+	}
+	slices.SortFunc(p.Decisions, func(a, b core.Decision) int { return cmp.Compare(a.Job, b.Job) })
+	return err
 }
 
 // open has the search know what is free, now and when running jobs have ended.
@@ -83,11 +105,11 @@ func (x *Planned) open(s *core.Snapshot) {
 	}
 	x.ends = x.ends[:0]
 	for i := range s.Running {
-		x.ends = append(x.ends, held{end: max(s.Running[i].End, s.Now+1), segs: s.Running[i].Segs})
+		x.ends = append(x.ends, ending{max(s.Running[i].End, s.Now+1), s.Running[i].Segs})
 	}
-	slices.SortFunc(x.ends, func(a, b held) int { return cmp.Compare(a.end, b.end) })
+	slices.SortFunc(x.ends, func(a, b ending) int { return cmp.Compare(a.at, b.at) })
 	for _, h := range x.ends {
-		x.search.At(h.end)
+		x.search.At(h.at)
 		for _, seg := range h.segs {
 			x.release(s, seg)
 		}
@@ -133,7 +155,7 @@ func (x *Planned) add(s *core.Snapshot, i int, j *core.Job) {
 		x.masks[i] = timeline.Lanes(x.masks[i], s.Nodes.Len(), mask.Has)
 		t.Mask = x.masks[i]
 	}
-	ofCores := float64(leastCores(&j.Request)) / float64(max(x.cores, 1))
+	ofCores := float64(place.LeastCores(&j.Request)) / float64(max(x.cores, 1))
 	ofGPUs := float64(t.Nodes*gpus) / float64(max(x.gpus, 1))
 	t.Width, t.Size = max(ofCores, ofGPUs), ofCores+ofGPUs
 	x.search.Jobs = append(x.search.Jobs, t)
