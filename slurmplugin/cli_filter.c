@@ -9,15 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/common/slurm_xlator.h"
+#include "request.h"
 #include "slurm/slurm.h"
 #include "slurm/slurm_errno.h"
 #include "src/common/log.h"
 #include "src/common/slurm_opt.h"
+#include "src/common/slurm_xlator.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
-
-#include "gpu_range.h"
 
 const char plugin_name[] = "GPU ranges for aucsched";
 const char plugin_type[] = "cli_filter/aucsched";

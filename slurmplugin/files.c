@@ -2,7 +2,7 @@
 
 /*
  * Which input files nodes hold: what the library is told of it, and the file in StateSaveLocation
- * in which that outlasts a restart. See files.h.
+ * in which that outlasts a restart. See model.h.
  *
  * The file is what aucsched_save_files() gives, with a version and a checksum of its own; it is
  * replaced as a whole. One that is damaged is left out, and everything begins anew: it is about
@@ -16,10 +16,9 @@
 #include <unistd.h>
 
 #include "aucsched.h"
-#include "clock.h"
-#include "files.h"
-#include "grow.h"
-#include "input_file.h"
+#include "common.h"
+#include "model.h"
+#include "request.h"
 
 /* It is written so seldom at most, and takes at most one part in so many of the time. */
 #define SAVE_US 1000000

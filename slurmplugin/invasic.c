@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/* Invasive jobs: see invasic.h. */
+/* Invasive jobs: see request.h. */
 #include <stdio.h>
 #include <string.h>
 
+#include "common.h"
+#include "request.h"
 #include "src/common/slurm_xlator.h"
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
-
-#include "invasic.h"
-#include "note.h"
 
 /* Longer notes are cut in a message. */
 #define SHOWN 200

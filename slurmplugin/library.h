@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/* Loading libaucsched.so or libaucsched-older.so, and calling it. The agent's thread, without a lock. */
+/* libaucsched.so, and the record of its inputs. */
 #ifndef AUC_LIBRARY_H
 #define AUC_LIBRARY_H
 
@@ -9,6 +9,8 @@
 
 #include "aucsched.h"
 #include "settings.h"
+
+/* Loading libaucsched.so or libaucsched-older.so, and calling it. The agent's thread, without a lock. */
 
 typedef struct {
 	void *handle;		/* of dlopen(); never closed: Go can't be unloaded */
@@ -48,5 +50,16 @@ extern char *auc_library_differs(const auc_library_t *library,
 
 /* Why a worker process failed in the last cycle; "" if nobody knows. Caller must xfree() */
 extern char *auc_library_worker_fault(const auc_library_t *library);
+
+/* auc_record=FILE: what the library was given, and what it answered. The agent's thread, without a lock. */
+
+/*
+ * Adds a cycle to the file, which is written anew by each slurmctld and ends at 64 MB. A fault is logged
+ * once, and ends it.
+ */
+extern void auc_record_cycle(const auc_settings_t *settings,
+			     const struct aucsched_input *in,
+			     const struct aucsched_output *out);
+extern void auc_record_close(void);
 
 #endif

@@ -1,15 +1,181 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/*
- * A job as the auction sees it, or why the job is left to Slurm. Nothing is remembered of a job;
- * locks are told with each.
- */
+/* A job as the auction sees it, and what nodes have of what it asks. */
 #ifndef AUC_MODEL_H
 #define AUC_MODEL_H
 
 #include "aucsched.h"
 #include "compat.h"
+#include "library.h"
+#include "quotas.h"
+#include "request.h"
+#include "select_hooks.h"
+#include "settings.h"
 #include "shape.h"
+#include "snapshot.h"
+#include "status.h"
+
+/* Whether two jobs ask for the same: a queue's jobs are mostly alike. Job read lock. */
+
+/* As far as their records tell: what nodes, cores, memory and gres, and as whom. */
+extern bool auc_are_alike(const job_record_t *a, const job_record_t *b);
+
+/*
+ * Where nodes stand, as Slurm's topology plug-in says: topology/tree or topology/block; and what
+ * jobs demand of that. What is known of the switches is kept until the configuration changes; it
+ * is the agent's thread's.
+ */
+
+/*
+ * Adds the switches above the nodes, none with other topologies. After auc_add_nodes(). Node read
+ * lock.
+ */
+extern void auc_add_topology(auc_snapshot_t *snapshot);
+
+/*
+ * Has a job demand of switches what Slurm would hold it to.
+ * RET NULL, or a word that says why it is left to Slurm. Job and node read locks.
+ */
+extern const char *auc_model_switches(const job_record_t *job_ptr,
+				      const part_record_t *part_ptr,
+				      struct aucsched_job *job);
+
+/*
+ * The nodes of blocks that a running job has to itself: nobody else may start there.
+ * RET FREE_NULL_BITMAP(); NULL: it has none. Job read lock.
+ */
+extern bitstr_t *auc_own_blocks(const job_record_t *job_ptr);
+
+/* Whether a job demands of switches what another, whose demands its bids keep to, does not. */
+extern bool auc_demands_more(const struct aucsched_job *job,
+			     const struct aucsched_job *than);
+
+/*
+ * Slurm counts the time for which a job waits for few switches from its first own try, which it
+ * does not make of jobs that we decide: from when the job could have started, then. Before
+ * select_nodes(). Job write lock.
+ */
+extern void auc_note_switch_wait(job_record_t *job_ptr);
+
+extern void auc_topology_free(void);
+
+/* Which nodes are to be used first: those of the least Weight. Node read lock. */
+
+/*
+ * Gives each node its tier: by Weight; of the same Weight, nodes that are powered down come after
+ * the others, and of these, nodes with GPUs. After auc_add_nodes().
+ */
+extern void auc_add_tiers(auc_snapshot_t *snapshot);
+
+/*
+ * Puts the least loaded first in partitions with LLN, and in all with CR_LLN. What starts in the same
+ * cycle doesn't count. After auc_add_running(). Node and partition read locks.
+ */
+extern void auc_add_loads(auc_snapshot_t *snapshot);
+
+/*
+ * The cores of nodes: who holds them, and which are idle. An array of bitmaps has one for each
+ * node, by its index, or NULL; it is the caller's, and freed with auc_cores_free().
+ *
+ * Job and node read locks.
+ */
+
+/* A completing job has given all back; its nodes are busy until they are clean. */
+extern bool auc_holds_nodes(const job_record_t *job_ptr);
+
+/*
+ * A job that was suspended by hand (which takes its priority) keeps its memory and GPUs,
+ * but select/cons_tres gives its cores to others. Those that gang scheduling suspends
+ * keep them.
+ */
+extern bool auc_gave_cores(const job_record_t *job_ptr);
+
+/* The idle cores of the nodes in want; NULL elsewhere. */
+extern bitstr_t **auc_idle_cores(const bitstr_t *want);
+
+/* Takes the cores that a job holds off them. */
+extern void auc_cores_take(const job_resources_t *held, bitstr_t **idle);
+
+/* Adds them, on nodes of which there is a bitmap. */
+extern void auc_cores_add(const job_resources_t *held, bitstr_t **nodes);
+extern void auc_cores_free(bitstr_t **cores);
+
+/*
+ * What partitions have to say of who may be on which nodes: defaults for each GPU,
+ * MaxCPUsPerNode, nodes that are one user's. Job write lock, node and partition read locks.
+ */
+
+/* Forgets what is looked at once in a cycle. */
+extern void auc_part_rules_refresh(void);
+
+/* DefCpuPerGPU or DefMemPerGPU (type: JOB_DEF_...), the partition's or the cluster's; 0: none. */
+extern uint64_t auc_default_per_gpu(const part_record_t *part_ptr, uint16_t type);
+
+/* MaxCPUsPerNode, or what MaxCPUsPerSocket leaves of a node; 0: none. Node read lock. */
+extern uint32_t auc_most_cpus(const part_record_t *part_ptr);
+
+/* Whether other users must not be on the nodes of the job. */
+extern bool auc_wants_own_nodes(const job_record_t *job_ptr,
+				const part_record_t *part_ptr);
+
+/* Whether auc_and_owners() can make a difference, as the cycle began. */
+extern bool auc_may_meet_owners(const job_record_t *job_ptr,
+				const part_record_t *part_ptr);
+
+/* Takes off the nodes that are another user's, or on which the job must not meet him. */
+extern void auc_and_owners(job_record_t *job_ptr, bitstr_t *nodes);
+
+/* Takes off the nodes where MaxCPUsPerNode leaves no room for what the job wants there. */
+extern void auc_and_most_cpus(const part_record_t *part_ptr,
+			      const auc_request_t *request, bitstr_t *nodes);
+
+/* Whether the job is for that partition, which may be gone. */
+extern bool auc_has_partition(const job_record_t *job_ptr,
+			      const part_record_t *part_ptr);
+
+/*
+ * Which gres share GPUs (shard, mps), and which GPUs are in shared use. A GPU is given whole, or
+ * jobs have shares of it.
+ */
+
+/* Whether a gres shares GPUs. */
+extern bool auc_gres_is_share(uint32_t id);
+
+/* Which one is counted in this cycle. Conf and node read locks, job write lock. */
+extern void auc_shares_refresh(const auc_settings_t *settings);
+
+/* The id of that one, 0: none. Job write lock. */
+extern uint32_t auc_share_gres(void);
+
+/* Whether it is known of a node's shares which GPU each is of. */
+extern bool auc_shares_are_known(const gres_node_state_t *shares);
+
+/* Whether jobs have shares of GPU number gpu of a node, and of how many. Node read lock. */
+extern bool auc_is_shared_gpu(const node_record_t *node_ptr, int gpu);
+extern int auc_shared_gpus(const node_record_t *node_ptr);
+
+/*
+ * So many GPUs of a node that nobody has anything of, the first ones, in place of those chosen, if
+ * any of these is in shared use. Node read lock.
+ * IN chosen - NULL: which ones nobody has said
+ * OUT whole - FREE_NULL_BITMAP(); NULL: those chosen will do, or GPUs are of several types
+ * RET false if there are too few
+ */
+extern bool auc_whole_gpus(const node_record_t *node_ptr,
+			   const bitstr_t *chosen, uint64_t count,
+			   bitstr_t **whole);
+
+/*
+ * Has Slurm know again which GPUs of a job's nodes are in shared use, when the job has given back
+ * what it had: 22.05 takes a GPU that others still have shares of for one that nobody has, and
+ * could give it away whole. Node write lock.
+ */
+extern void auc_mark_shared(const bitstr_t *nodes);
+
+/*
+ * A job as the auction sees it, or why the job is left to Slurm. Nothing is remembered of a job;
+ * locks are told with each.
+ */
 
 /* Whether it must be over by some time. Job read lock. */
 static inline bool auc_has_deadline(const job_record_t *job_ptr)
@@ -56,10 +222,6 @@ extern bool auc_gpu_range(const job_record_t *job_ptr, uint32_t *low,
  */
 extern int auc_set_gpus(job_record_t *job_ptr, uint32_t count);
 
-/* Lowers the GPU count of a pending job with a range to the low end again, if it has been
- * raised. Job write lock and node read lock. */
-extern void auc_back_to_range(job_record_t *job_ptr);
-
 /* The count of GPUs a node that the job asks for, and its gres record, if any. */
 extern gres_job_state_t *auc_gpu_request(const job_record_t *job_ptr);
 
@@ -72,5 +234,241 @@ extern gres_node_state_t *auc_node_gres(const node_record_t *node_ptr,
 
 /* Whether a gres is GPUs. */
 extern bool auc_gres_is_gpu(uint32_t id);
+
+/*
+ * A pending job's record with another request in it: an alternative, or what it asked for first.
+ * All under the job write lock and the node read lock.
+ */
+
+/* What a swap changes of a job, as it was. Nothing of it is anybody else's. */
+typedef struct {
+	uint32_t num_tasks, min_nodes, max_nodes;
+	uint32_t min_cpus, max_cpus, orig_min_cpus, orig_max_cpus;
+	uint32_t pn_min_cpus, orig_pn_min_cpus;
+	uint32_t total_cpus, total_nodes, cpu_cnt, node_cnt_wag, usable_nodes;
+	uint64_t pn_min_memory, bit_flags;
+	uint16_t ntasks_per_node, cpus_per_task, contiguous, env_cnt;
+	char **env_sup;
+	char *admin_comment, *tres_per_node;
+	list_t *gres, *accumulated;
+	uint64_t *tres_req_cnt;
+	char *tres_req_str, *tres_fmt_req_str;
+} auc_kept_t;
+
+/*
+ * Makes a pending job ask for an alternative, to be looked at by auc_model() and the like.
+ * OUT kept - for auc_swap_back(), which has to follow
+ * RET SLURM_SUCCESS; or an error, and then the job is as it was
+ */
+extern int auc_swap(job_record_t *job_ptr, const auc_alternative_t *alternative,
+		    auc_kept_t *kept);
+
+/*
+ * The same for a job that is to start: with a note of its first request, and the
+ * environment that the script is to have.
+ * IN number - the alternative's, from 1 on
+ * IN gpus - how many it gets on each node
+ * OUT kept - for auc_swap_back(), or auc_kept_free() once it has started
+ */
+extern int auc_swap_for_start(job_record_t *job_ptr,
+			      const auc_alternative_t *alternative,
+			      int number, int gpus, auc_kept_t *kept);
+extern void auc_swap_back(job_record_t *job_ptr, auc_kept_t *kept);
+extern void auc_kept_free(auc_kept_t *kept);
+
+/*
+ * Drops what a pending job asked for besides its record, if it was changed since; before
+ * it is started, or described. The job write lock is enough.
+ */
+extern void auc_update_judge(job_record_t *job_ptr);
+
+/*
+ * Has jobs that are back in the queue (requeued, say) ask for what they asked for first, and
+ * for the low end of their GPU range.
+ */
+extern void auc_requests_restore(void);
+
+/* The nodes of the snapshot, and which of them take jobs. Node read lock. */
+
+/*
+ * Every node of the table: cores and memory as if no job were running, free GPUs as
+ * Slurm counts them.
+ */
+extern void auc_add_nodes(auc_snapshot_t *snapshot);
+
+/* Whether new jobs may start on node n as it is: up, and nothing completes on it. */
+extern bool auc_takes_jobs(int n);
+
+#define AUC_GPU_TYPES UINT32_MAX
+
+/* The one type of a node's GPUs, 0: none; AUC_GPU_TYPES if there are several. */
+extern uint32_t auc_gpu_type(const gres_node_state_t *gpus);
+
+/* How many of a gres nobody holds, of the type; type 0: of all. Job and node read
+ * locks. */
+extern uint64_t auc_free_gres(const gres_node_state_t *gres, uint32_t type);
+
+/*
+ * Memory, and winners that have no room for it beside each other where the library does not count it.
+ */
+
+/* Whether memory is given out in the partition. Conf and partition read locks. */
+extern bool auc_consumes_memory(const part_record_t *part_ptr);
+
+/* All that jobs may have of a node's memory, MB. Node read lock. */
+extern uint64_t auc_all_memory(int n);
+
+/*
+ * Puts off winners that have no room beside those before them. RET how many; there should be
+ * another cycle for them soon
+ */
+extern uint32_t auc_put_off(auc_snapshot_t *snapshot,
+			    const struct aucsched_output *out);
+
+/*
+ * What the library counts beside cores and GPUs: memory, GPUs by type where nodes have several
+ * types, and other gres. Arrays are the snapshot's. Under the locks.
+ */
+
+/* What a running job holds of them on one node: equal ones compare equal by memcmp(). */
+typedef struct {
+	uint32_t amounts[AUC_RESOURCES];
+} auc_holding_t;
+
+/*
+ * Says which there are, and what nodes have in all. Nodes must be there, and nothing be taken off
+ * them. Conf and node read locks.
+ */
+extern void auc_begin_resources(auc_snapshot_t *snapshot,
+				const auc_settings_t *settings);
+
+/* What a job holds on node n, its number at. Before that is taken off the node. */
+extern void auc_look_at_holding(auc_snapshot_t *snapshot,
+				const job_record_t *job_ptr, int n, int at,
+				auc_holding_t *holding);
+
+/* What one node of a place holds that is kept for a job, by the job's request; and takes it off the node. */
+extern void auc_look_at_promise(auc_snapshot_t *snapshot,
+				const auc_request_t *request,
+				const part_record_t *part_ptr,
+				const struct aucsched_segment *segment, int n,
+				auc_holding_t *holding);
+
+/* The running job that was added last holds this on each of its nodes. */
+extern void auc_add_running_uses(auc_snapshot_t *snapshot,
+				 const auc_holding_t *holding);
+
+/* What nodes have free, now that what runs has been taken off them. */
+extern void auc_end_resources(auc_snapshot_t *snapshot);
+
+/* What the job that is added next, or the next alternative, uses as its request says. */
+extern void auc_add_job_uses(auc_snapshot_t *snapshot,
+			     const auc_request_t *request,
+			     const part_record_t *part_ptr);
+extern void auc_add_alternative_uses(auc_snapshot_t *snapshot,
+				     const auc_request_t *request,
+				     const part_record_t *part_ptr);
+
+/* Whether the request says of which type its GPUs, or other gres, are to be. */
+extern bool auc_names_type(const auc_request_t *request);
+
+/* Whether the library counts the gres, or the type of it, so that no mask need say where it is. */
+extern bool auc_counts_gres(const auc_snapshot_t *snapshot, uint32_t gres,
+			    uint32_t type);
+
+/*
+ * Shares of GPUs in the snapshot, and at starts: gres/shard, or gres/mps with no_one_sharing,
+ * whichever some node has. A job's shares of a node are all of one GPU.
+ */
+
+/* What a job holds of one GPU of a node. */
+typedef struct {
+	uint32_t share;		/* 0: none, or nobody can tell of which */
+	uint8_t bin;		/* of the library */
+} auc_share_t;
+
+/*
+ * How many shares nodes' GPUs have, and which of these are in shared use; they are not free as a
+ * whole. The nodes must be there, and nothing be taken off them. Node read lock.
+ */
+extern void auc_add_shares(auc_snapshot_t *snapshot);
+
+/*
+ * What a running job holds on node n, its number at, to be told once. It is taken off what
+ * nobody has told of. Job and node read locks.
+ */
+extern auc_share_t auc_take_share(auc_snapshot_t *snapshot,
+				  const job_record_t *job_ptr, int n, int at);
+
+/*
+ * The device that a start gets, for a bin that the library has named; starts of a cycle that are
+ * given the same bin get the same one. Node write lock.
+ * IN near - says of a GPU whether it is close to the job's cores; such are preferred
+ * RET index in the gres's topology, -1 if none has room any more
+ */
+extern int auc_share_device(const auc_snapshot_t *snapshot, int n, uint8_t bin,
+			    uint32_t share, bool (*near)(int gpu, void *arg),
+			    void *arg);
+
+/* Which nodes a pending job may use. Under the locks. */
+
+/* A queue's jobs are mostly alike: so many different masks are compared with. */
+#define AUC_RECENT_MASKS 16
+
+/* The bitmap of mask m is at m % AUC_RECENT_MASKS, and owned. */
+typedef struct {
+	bitstr_t *recent[AUC_RECENT_MASKS];
+} auc_masks_t;
+
+/*
+ * The ways in which a job could start besides the first that is modelled: other layouts of its
+ * request, the other features of "[a|b]", its other partitions, and the alternative requests of its
+ * script. The library gets them as alternatives. Under the locks.
+ */
+
+typedef struct {
+	struct aucsched_alternative given[AUC_ALTERNATIVES];
+	auc_request_t requests[AUC_ALTERNATIVES];
+	auc_way_t ways[AUC_ALTERNATIVES]; /* what each of them is */
+	auc_counted_t counted[AUC_ALTERNATIVES]; /* against limits */
+	uint8_t len;
+	bool loose;		/* one of them is: see shape.h */
+	bool more;		/* there are others that the library is not shown */
+} auc_ways_t;
+
+/* The queue: pending jobs as rows of the snapshot. Under the locks. */
+
+/*
+ * The pending jobs in the order in which Slurm would try them, with their masks and what
+ * stock Slurm would give the first of them. Nodes and running jobs must be there.
+ */
+extern void auc_add_queue(auc_snapshot_t *snapshot,
+			  const auc_settings_t *settings,
+			  auc_select_hooks_t *hooks, uint32_t cycle);
+
+/*
+ * Which input files nodes hold, as the library is told, and the file in StateSaveLocation in which
+ * that outlasts a restart. The agent's thread alone.
+ */
+
+/* What nodes keep of files, which must be there; nothing with auc_locality=no. */
+extern void auc_add_stores(auc_snapshot_t *snapshot,
+			   const auc_settings_t *settings);
+
+/* The file of the job that comes next, if it names one. RET whether it does */
+extern bool auc_add_job_read(auc_snapshot_t *snapshot,
+			     const job_record_t *job_ptr);
+extern void auc_add_running_read(auc_snapshot_t *snapshot,
+				 const job_record_t *job_ptr);
+
+/* All without a lock. Takes over what an earlier slurmctld has left in dir, the first time. */
+extern void auc_files_load(const auc_library_t *library, const char *dir);
+
+/* Saves what the library knows of files, if that has changed and it is not too soon. */
+extern void auc_files_keep(const auc_library_t *library,
+			   const struct aucsched_output *out, const char *dir);
+
+/* The last time, before the library is closed. */
+extern void auc_files_end(const auc_library_t *library, const char *dir);
 
 #endif

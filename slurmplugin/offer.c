@@ -1,23 +1,267 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
+#include <string.h>
+
+#include "aucsched.h"
+#include "common.h"
+#include "model.h"
+#include "shape.h"
+#include "snapshot.h"
+#include "start.h"
+#include "status.h"
+
+/*
+ * Claims: the nodes that the backfill scheduler has promised to jobs, and that therefore
+ * those behind them don't get.
+ *
+ * Job and node read locks. A claim owns its bitmap.
+ */
+
+/* Backfill plans no nodes for jobs that the auction may start at once: see select_shim.c. */
+static bool _is_planned(const job_record_t *job_ptr)
+{
+	return job_ptr->start_time && job_ptr->sched_nodes &&
+		job_ptr->sched_nodes[0];
+}
+
+extern void auc_claims_add(auc_claims_t *claims, job_record_t *job_ptr)
+{
+	bitstr_t *nodes = NULL;
+
+	if ((claims->len == AUC_CLAIMS_MAX) || !_is_planned(job_ptr))
+		return;
+	if (auc_names_to_nodes(job_ptr->sched_nodes, &nodes) || !nodes) {
+		FREE_NULL_BITMAP(nodes);
+		return;
+	}
+	claims->claims[claims->len++] =
+		(auc_claim_t) { job_ptr->start_time, nodes };
+}
+
+extern void auc_claims_exclude(const auc_claims_t *claims, int len, int64_t end,
+			       bitstr_t *nodes)
+{
+	for (int i = 0; i < len; i++)
+		if (claims->claims[i].start < end)
+			bit_and_not(nodes, claims->claims[i].nodes);
+}
+
+extern void auc_claims_free(auc_claims_t *claims)
+{
+	for (int i = 0; i < claims->len; i++)
+		FREE_NULL_BITMAP(claims->claims[i].nodes);
+	claims->len = 0;
+}
+
+/*
+ * Places that are kept for jobs until others have ended.
+ *
+ * A hold owns copies of what the start needs of the snapshot and of the decision. They are in
+ * memory alone: after a restart of slurmctld the job bids anew.
+ */
+
+static auc_hold_t *holds;
+static uint32_t holds_len;
+static size_t holds_cap;
+
+static void *_copy(const void *from, size_t size)
+{
+	return memcpy(xmalloc(size), from, size);
+}
+
+/* The snapshot with its one row. */
+static void _copy_row(auc_hold_t *hold, const auc_snapshot_t *s, uint32_t row)
+{
+	auc_row_t *r = _copy(&s->rows[row], sizeof(*r));
+
+	hold->s.rows = r;
+	hold->s.jobs = _copy(&s->jobs[row], sizeof(*s->jobs));
+	if (r->alternatives)
+		hold->s.alternatives = _copy(
+			&s->alternatives[r->first_alternative],
+			r->alternatives * sizeof(*s->alternatives));
+	r->first_alternative = 0;
+	r->job_id = hold->job_id;
+	r->array = false;
+	hold->s.in.jobs_len = 1;
+	hold->s.in.nodes_len = s->in.nodes_len;
+	hold->s.config = s->config;
+}
+
+static void _copy_decision(auc_hold_t *hold, const struct aucsched_output *out,
+			   uint32_t row)
+{
+	struct aucsched_decision *decision =
+		_copy(&out->decisions[row], sizeof(*decision));
+	struct aucsched_segment *segments =
+		_copy(&out->segments[decision->first_segment],
+		      decision->segments * sizeof(*segments));
+
+	hold->nodes = bit_alloc(node_record_count);
+	for (uint32_t i = 0; i < decision->segments; i++)
+		bit_nset(hold->nodes, segments[i].first, segments[i].last);
+	decision->first_segment = 0;
+	decision->first_victim = decision->victims = 0;
+	hold->out.decisions = decision;
+	hold->out.segments = segments;
+	hold->out.decisions_len = 1;
+	hold->out.segments_len = decision->segments;
+}
+
+extern void auc_hold_add(const auc_snapshot_t *s,
+			 const struct aucsched_output *out, uint32_t row,
+			 const job_record_t *job_ptr, const uint32_t *victims,
+			 uint32_t len, time_t until)
+{
+	auc_hold_t *hold;
+
+	AUC_GROW(holds, holds_cap, holds_len + 1);
+	hold = &holds[holds_len++];
+	memset(hold, 0, sizeof(*hold));
+	hold->job_id = job_ptr->job_id;
+	hold->until = until;
+	hold->victims = _copy(victims, len * sizeof(*victims));
+	hold->victims_len = len;
+	_copy_row(hold, s, row);
+	_copy_decision(hold, out, row);
+}
+
+extern auc_hold_t *auc_holds(uint32_t *len)
+{
+	*len = holds_len;
+	return holds;
+}
+
+static void _free(auc_hold_t *hold)
+{
+	struct aucsched_decision *decisions = (void *) hold->out.decisions;
+	struct aucsched_segment *segments = (void *) hold->out.segments;
+
+	xfree(decisions);
+	xfree(segments);
+	xfree(hold->s.rows);
+	xfree(hold->s.jobs);
+	xfree(hold->s.alternatives);
+	xfree(hold->victims);
+	FREE_NULL_BITMAP(hold->nodes);
+}
+
+extern void auc_hold_drop(uint32_t i)
+{
+	_free(&holds[i]);
+	holds[i] = holds[--holds_len];
+}
+
+extern bool auc_holds_any(uint32_t job_id)
+{
+	for (uint32_t i = 0; i < holds_len; i++)
+		if (holds[i].job_id == job_id)
+			return true;
+	return false;
+}
+
+/* Other numbers of nodes are those of another configuration. */
+extern void auc_holds_keep(const job_record_t *job_ptr, bitstr_t *nodes)
+{
+	for (uint32_t i = 0; i < holds_len; i++)
+		if ((holds[i].job_id != job_ptr->job_id) &&
+		    (bit_size(holds[i].nodes) == bit_size(nodes)))
+			bit_and_not(nodes, holds[i].nodes);
+}
+
+extern void auc_holds_free(void)
+{
+	while (holds_len)
+		auc_hold_drop(holds_len - 1);
+	xfree(holds);
+	holds_cap = 0;
+}
+
+/*
+ * Nodes that are powered down to save power, or not yet bought from a cloud: they are woken last,
+ * as by stock Slurm. A job is first decided on without them, and if it finds no place so, the
+ * next cycle, which comes at once, lets it have them.
+ *
+ * Under the locks. The bitmap is the snapshot's.
+ */
+
+extern void auc_add_asleep(auc_snapshot_t *s)
+{
+	node_record_t *node_ptr;
+
+	FREE_NULL_BITMAP(s->asleep);
+	for (int n = 0; n < node_record_count; n++) {
+		if (!(node_ptr = node_record_table_ptr[n]) ||
+		    (!IS_NODE_POWERED_DOWN(node_ptr) &&
+		     !IS_NODE_POWERING_DOWN(node_ptr)))
+			continue;
+		if (!s->asleep)
+			s->asleep = bit_alloc(node_record_count);
+		bit_set(s->asleep, n);
+	}
+}
+
+/* Whether the nodes would do if they were idle. */
+static bool _would_do(const auc_snapshot_t *s, const struct aucsched_job *job,
+		      const bitstr_t *nodes)
+{
+	uint64_t cores = 0;
+	uint32_t count = 0;
+
+	for (int n = 0; n < node_record_count; n++) {
+		if (!bit_test((bitstr_t *) nodes, n) || !s->nodes[n].up)
+			continue;
+		cores += s->nodes[n].cores;
+		count++;
+	}
+	return (cores >= job->cores) && (count >= MAX(job->min_nodes, 1));
+}
+
+extern bool auc_let_sleep(const auc_snapshot_t *s,
+			  const struct aucsched_job *job, bitstr_t *nodes)
+{
+	bitstr_t *awake;
+	bool enough;
+
+	if (!s->asleep || !bit_overlap_any(nodes, s->asleep))
+		return false;
+	awake = bit_copy(nodes);
+	bit_and_not(awake, s->asleep);
+	if ((enough = _would_do(s, job, awake)))
+		bit_and_not(nodes, s->asleep);
+	FREE_NULL_BITMAP(awake);
+	return enough;
+}
+
+extern bool auc_may_wake(const auc_snapshot_t *s,
+			 const struct aucsched_output *out, bool woke)
+{
+	bool any = false;
+
+	if (!s->asleep)
+		return false;
+	for (uint32_t i = 0; i < s->in.jobs_len; i++) {
+		uint8_t why = out->decisions[i].why;
+		auc_memo_t *memo;
+
+		if ((why == AUCSCHED_STARTS) || (why == AUCSCHED_NOT_LOOKED_AT) ||
+		    !(memo = auc_memo_find(s->rows[i].job_id)))
+			continue;
+		memo->may_wake = s->rows[i].lets_sleep && !woke;
+		any |= s->rows[i].lets_sleep;
+	}
+	return any;
+}
+
 /*
  * SLURM bids: what stock Slurm would allocate to a job now, as a bid of that job
- * beside the auction's own (aucsched1, section 4). See offer.h.
+ * beside the auction's own (aucsched1, section 4).
  *
  * Stock select_nodes() is asked to start the job, with all that it weighs; when the select
  * plug-in has chosen, the shim notes what and says that the nodes are busy, so that nothing
  * is allocated. Earlier bids' cores are kept from it by the pin, so that bids of a
  * cycle fit together.
  */
-#include <string.h>
-
-#include "aucsched.h"
-#include "cores.h"
-#include "grow.h"
-#include "holds.h"
-#include "model.h"
-#include "offer.h"
-#include "segment.h"
 
 /* Keeps the cores of earlier offers from the job; the rest is Slurm's to judge. */
 static void _pin_rest(auc_pin_t *pin, const auc_offers_t *offers,

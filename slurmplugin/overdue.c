@@ -1,10 +1,295 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
+#include <string.h>
+
+#include "aucsched.h"
+#include "common.h"
+#include "model.h"
+#include "quotas.h"
+#include "reason.h"
+#include "shape.h"
+#include "snapshot.h"
+#include "start.h"
+#include "status.h"
+
+/*
+ * Which jobs have nobody in their way.
+ *
+ * A job that comes when nobody waits has nobody to compete with. Slurm starts it at its
+ * submission, as it would without the auction. The second of several jobs that come
+ * together has the first in its way, and waits with the others for a cycle.
+ *
+ * All under the job write lock. The bitmap is by node index; with another number of nodes it
+ * is void, and then all nodes are wanted until the next cycle.
+ */
+
+/* After so many seconds a job is not new. */
+#define NEW_SECONDS 2
+
+/* More jobs that come together than this are not alone anyway. */
+#define RECENT 16
+
+typedef struct {
+	uint32_t job_id;	/* 0: none */
+	int64_t when_us;
+} recent_t;
+
+static struct {
+	bitstr_t *wanted;	/* nodes that jobs wait for; NULL: no cycle has ended */
+	bitstr_t *since;	/* those of jobs that came after the last snapshot */
+	bool all;		/* all are wanted, */
+	bool all_since;		/* and so they are by the jobs that came */
+	recent_t recent[RECENT]; /* jobs that were started so, a ring */
+	uint32_t next;
+} alone;
+
+static bool _is_recent(const recent_t *recent, int64_t since_us)
+{
+	job_record_t *job_ptr;
+
+	if (!recent->job_id || (recent->when_us < since_us))
+		return false;
+	job_ptr = find_job_record(recent->job_id);
+	return job_ptr && !IS_JOB_FINISHED(job_ptr) &&
+		!IS_JOB_COMPLETING(job_ptr);
+}
+
+static bool _is_wanted(const part_record_t *part_ptr)
+{
+	return alone.all || !alone.wanted ||
+		(bit_size(alone.wanted) != bit_size(part_ptr->node_bitmap)) ||
+		bit_overlap_any(alone.wanted, part_ptr->node_bitmap);
+}
+
+extern bool auc_alone_is(job_record_t *job_ptr, int together_ms)
+{
+	int64_t since_us = auc_now_us() - together_ms * 1000LL;
+	const part_record_t *part_ptr = job_ptr->part_ptr;
+	time_t age = time(NULL) - job_ptr->details->submit_time;
+
+	if (!part_ptr || !part_ptr->node_bitmap || (age < 0) ||
+	    (age > NEW_SECONDS) || job_ptr->array_recs ||
+	    (job_ptr->array_task_id != NO_VAL) || _is_wanted(part_ptr))
+		return false;
+	for (int i = 0; i < RECENT; i++)
+		if ((alone.recent[i].job_id != job_ptr->job_id) &&
+		    _is_recent(&alone.recent[i], since_us))
+			return false;
+	return true;
+}
+
+extern void auc_alone_started(job_record_t *job_ptr)
+{
+	alone.recent[alone.next++ % RECENT] = (recent_t) {
+		.job_id = job_ptr->job_id, .when_us = auc_now_us() };
+}
+
+/* RET whether the nodes of the partition are in the bitmap now */
+static bool _want(bitstr_t *wanted, const part_record_t *part_ptr)
+{
+	if (!wanted || !part_ptr || !part_ptr->node_bitmap ||
+	    (bit_size(wanted) != bit_size(part_ptr->node_bitmap)))
+		return false;
+	bit_or(wanted, part_ptr->node_bitmap);
+	return true;
+}
+
+extern void auc_alone_waits(job_record_t *job_ptr)
+{
+	if (!_want(alone.wanted, job_ptr->part_ptr))
+		alone.all = true;
+	if (!_want(alone.since, job_ptr->part_ptr))
+		alone.all_since = true;
+}
+
+extern void auc_alone_begin(void)
+{
+	FREE_NULL_BITMAP(alone.since);
+	alone.since = bit_alloc(node_record_count);
+	alone.all_since = false;
+}
+
+/* What backfill has planned for jobs that the auction has started since is nobody's. */
+static void _clear_planned(void)
+{
+	node_record_t *node_ptr;
+
+	for (int n = 0; n < node_record_count; n++) {
+		if (!(node_ptr = node_record_table_ptr[n]) ||
+		    !(node_ptr->node_state & NODE_STATE_PLANNED))
+			continue;
+		node_ptr->node_state &= ~NODE_STATE_PLANNED;
+		last_node_update = time(NULL);
+	}
+}
+
+extern void auc_alone_end(const auc_snapshot_t *s)
+{
+	const part_record_t *last = NULL;
+
+	FREE_NULL_BITMAP(alone.wanted);
+	alone.wanted = bit_copy(alone.since);
+	/* Or somebody is behind those that were looked at. */
+	alone.all = alone.all_since || s->beyond;
+	for (uint32_t row = 0; !alone.all && (row < s->in.jobs_len); row++) {
+		const job_record_t *job_ptr =
+			find_job_record(s->rows[row].job_id);
+
+		if (!job_ptr || !IS_JOB_PENDING(job_ptr) ||
+		    (job_ptr->part_ptr == last))
+			continue;
+		last = job_ptr->part_ptr;
+		alone.all = !_want(alone.wanted, last);
+	}
+	if (!alone.all && !s->left_jobs && (bit_ffs(alone.wanted) < 0))
+		_clear_planned();
+}
+
+extern void auc_alone_free(void)
+{
+	FREE_NULL_BITMAP(alone.wanted);
+	FREE_NULL_BITMAP(alone.since);
+	memset(&alone, 0, sizeof(alone));
+}
+
+/*
+ * Jobs without a place that Slurm may have one for.
+ *
+ * The auction decides on what is free, and on the layouts that it has modelled. A job that finds no
+ * place in them is asked about: would Slurm's selection start it now, or would it if it preempted
+ * somebody? If so it is Slurm's until the next cycle. Any other goes on bidding: on a full machine
+ * nothing would start it, and when nodes get free the auction is to decide whose they are.
+ *
+ * What was answered of one job holds for all that ask for the same. Jobs for which there is no time
+ * left are Slurm's, if they are modelled roughly.
+ *
+ * Under the locks.
+ */
+
+/* Questions of a cycle, and their time. */
+#define MOST_QUESTIONS 32
+#define MOST_US 50000
+
+typedef enum { NO, YES, PREEMPTS } answer_t;
+
+typedef struct {
+	const job_record_t *job_ptr;
+	answer_t answer;
+} answered_t;
+
+typedef struct {
+	auc_select_hooks_t *hooks;
+	answered_t answered[MOST_QUESTIONS];
+	int len;
+	int64_t until_us;
+} round_t;
+
+static answer_t _ask_of_partition(const round_t *round, const auc_row_t *row,
+				  job_record_t *job_ptr)
+{
+	if (row->approximate &&
+	    auc_could_start(round->hooks, job_ptr,
+			    job_ptr->part_ptr->node_bitmap))
+		return YES;
+	if (row->may_preempt && auc_would_preempt(round->hooks, job_ptr))
+		return PREEMPTS;
+	return NO;
+}
+
+/* In any of its partitions. */
+static answer_t _ask(const round_t *round, const auc_row_t *row,
+		     job_record_t *job_ptr)
+{
+	part_record_t *kept = job_ptr->part_ptr, *part_ptr;
+	answer_t answer = NO;
+	list_itr_t *iter;
+
+	if (!job_ptr->part_ptr_list)
+		return _ask_of_partition(round, row, job_ptr);
+	iter = list_iterator_create(job_ptr->part_ptr_list);
+	while (!answer && (part_ptr = list_next(iter))) {
+		job_ptr->part_ptr = part_ptr;
+		answer = _ask_of_partition(round, row, job_ptr);
+	}
+	list_iterator_destroy(iter);
+	job_ptr->part_ptr = kept;
+	return answer;
+}
+
+/* RET false if there is no time to ask */
+static bool _answer(round_t *round, const auc_row_t *row,
+		    job_record_t *job_ptr, answer_t *answer)
+{
+	for (int i = 0; i < round->len; i++) {
+		if (auc_are_alike(round->answered[i].job_ptr, job_ptr)) {
+			*answer = round->answered[i].answer;
+			return true;
+		}
+	}
+	if (!round->hooks || (round->len == MOST_QUESTIONS) ||
+	    (auc_now_us() > round->until_us))
+		return false;
+	*answer = _ask(round, row, job_ptr);
+	round->answered[round->len++] = (answered_t) { job_ptr, *answer };
+	return true;
+}
+
+static void _look_at(round_t *round, const auc_row_t *row, uint8_t why)
+{
+	job_record_t *job_ptr = find_job_record(row->job_id);
+	auc_memo_t *memo = auc_memo_find(row->job_id);
+	answer_t answer;
+
+	if (!job_ptr || !memo || !IS_JOB_PENDING(job_ptr) ||
+	    IS_JOB_COMPLETING(job_ptr) || !job_ptr->priority ||
+	    !job_ptr->details || !job_ptr->part_ptr)
+		return;
+	if (!_answer(round, row, job_ptr, &answer)) {
+		memo->left = row->approximate;
+		auc_say_no_place(job_ptr, why);
+		return;
+	}
+	memo->left = answer != NO;
+	memo->no_place = row->approximate && (answer == NO);
+	if (answer == PREEMPTS)
+		auc_say_left(job_ptr, memo, "preemption");
+	else if (answer == YES)
+		auc_verdict_tell(job_ptr, "left", "place");
+	else
+		auc_say_no_place(job_ptr, why);
+}
+
+extern void auc_leave_without_place(const auc_snapshot_t *s,
+				    const struct aucsched_output *out,
+				    auc_select_hooks_t *hooks)
+{
+	round_t *round;
+	uint32_t last = 0;
+
+	if ((s->config != slurm_conf.last_update) ||
+	    (s->in.nodes_len != node_record_count))
+		return;
+	round = xmalloc(sizeof(*round));
+	round->hooks = hooks;
+	round->until_us = auc_now_us() + MOST_US;
+	for (uint32_t i = 0; i < s->in.jobs_len; i++) {
+		const auc_row_t *row = &s->rows[i];
+
+		/* An array's tasks share a record. */
+		if ((row->job_id == last) ||
+		    !auc_found_no_place(row, out->decisions[i].why))
+			continue;
+		last = row->job_id;
+		_look_at(round, row, out->decisions[i].why);
+	}
+	xfree(round);
+}
+
 /*
  * The safety net by time. Whatever the auction is blind to, now or in a version to come: a job
  * that it doesn't start for auc_net_s seconds, although Slurm's own selection says that it
  * could start now, is Slurm's. And the turns of those that are left to Slurm: else they would have
- * what every cycle leaves until backfill's next pass. See overdue.h; docs/slurm.md tells what users
+ * what every cycle leaves until backfill's next pass. See reason.h; docs/slurm.md tells what users
  * see of both.
  *
  * When the cycle's starts are done some of those who have waited long are asked about, in turn:
@@ -13,32 +298,13 @@
  * could start for half of the time, whenever it was asked about, and has waited for all of it, is
  * handed over: it is taken off the auction, and started right here by Slurm's selection, as its
  * main loop may be held up by jobs that the auction keeps. It is launched as all the auction's
- * starts are: saved first, and not while slurm.conf is read (launch.h).
+ * starts are: saved first, and not while slurm.conf is read (save.h).
  *
  * The agent's thread alone; under the locks, but for auc_overdue_free().
  */
-#include <string.h>
-
-#include "alike.h"
-#include "assoc_limits.h"
-#include "aucsched.h"
-#include "claims.h"
-#include "clock.h"
-#include "cores.h"
-#include "grow.h"
-#include "left_to_slurm.h"
-#include "memo.h"
-#include "model.h"
-#include "offer.h"
-#include "overdue.h"
-#include "part_rules.h"
-#include "preempt_rights.h"
-#include "shape.h"
 
 /* Questions of a cycle, and their time. */
-#define MOST_QUESTIONS 16
-#define MOST_US 50000
-
+#define MOST_QUESTIONS_OVERDUE 16
 /* So many turns has a cycle, and so much time for them. */
 #define MOST_TURNS 64
 #define MOST_TURNS_US 20000
@@ -78,7 +344,7 @@ static struct {
 	turn_t turns[MOST_TURNS];
 	int turns_len, next;
 	int64_t turns_us;	/* that they have taken */
-	refused_t refused[MOST_QUESTIONS + MOST_TURNS];
+	refused_t refused[MOST_QUESTIONS_OVERDUE + MOST_TURNS];
 	int refused_len;
 } watch;
 
@@ -91,7 +357,7 @@ typedef struct {
 	const struct aucsched_output *out; /* NULL: there was no decision */
 	int asked, started;
 	int64_t until_us;
-} round_t;
+} round_overdue_t;
 
 /* ---- nodes ---- */
 
@@ -126,7 +392,7 @@ static bool _is_refused(const job_record_t *job_ptr, int64_t end, int claims)
 }
 
 /* RET whether Slurm would start the job now, on these nodes */
-static bool _ask(auc_select_hooks_t *hooks, job_record_t *job_ptr, int64_t end,
+static bool _ask_overdue(auc_select_hooks_t *hooks, job_record_t *job_ptr, int64_t end,
 		 int claims, const bitstr_t *nodes)
 {
 	if (auc_could_start(hooks, job_ptr, nodes))
@@ -183,7 +449,7 @@ static bool _may_start(const auc_snapshot_t *s, job_record_t *job_ptr,
 }
 
 /* Whether there are as many cores at all. */
-static bool _has_room(const round_t *round, const auc_request_t *request,
+static bool _has_room(const round_overdue_t *round, const auc_request_t *request,
 		      const bitstr_t *nodes)
 {
 	uint64_t cores = 0;
@@ -208,7 +474,7 @@ static bool _has_room(const round_t *round, const auc_request_t *request,
  * doesn't say.
  * RET the second from which on it does; INT64_MAX: there is none
  */
-static int64_t _kept_from(const round_t *round, uint32_t job_id)
+static int64_t _kept_from(const round_overdue_t *round, uint32_t job_id)
 {
 	const auc_snapshot_t *s = round->snapshot;
 	int64_t kept = INT64_MAX;
@@ -232,7 +498,7 @@ static int64_t _kept_from(const round_t *round, uint32_t job_id)
 /* ---- questions and starts ---- */
 
 /* RET whether Slurm would start the job now; of the nodes in *nodes, which the caller must free */
-static bool _could_start(round_t *round, const row_t *row,
+static bool _could_start(round_overdue_t *round, const row_t *row,
 			 job_record_t *job_ptr, const auc_request_t *request,
 			 bitstr_t **nodes)
 {
@@ -249,7 +515,7 @@ static bool _could_start(round_t *round, const row_t *row,
 	if (!_has_room(round, request, *nodes))
 		return false;
 	round->asked++;
-	return _ask(round->hooks, job_ptr, end, row->claims, *nodes);
+	return _ask_overdue(round->hooks, job_ptr, end, row->claims, *nodes);
 }
 
 /* RET whether it has its nodes, which are idle no more */
@@ -285,9 +551,9 @@ static void _hand_over(const row_t *row, job_record_t *job_ptr,
 	memo->left = true;
 }
 
-static bool _is_over(const round_t *round)
+static bool _is_over(const round_overdue_t *round)
 {
-	return (round->asked >= MOST_QUESTIONS) ||
+	return (round->asked >= MOST_QUESTIONS_OVERDUE) ||
 		(auc_now_us() > round->until_us);
 }
 
@@ -314,7 +580,7 @@ static bool _note_answer(const row_t *row, auc_memo_t *memo, bool could)
 }
 
 /* RET whether it has started */
-static bool _look_once(round_t *round, const row_t *row, auc_memo_t *memo)
+static bool _look_once(round_overdue_t *round, const row_t *row, auc_memo_t *memo)
 {
 	job_record_t *job_ptr = find_job_record(row->job_id);
 	auc_request_t request;
@@ -335,14 +601,14 @@ static bool _look_once(round_t *round, const row_t *row, auc_memo_t *memo)
 }
 
 /* An array is asked about again for each of its tasks. */
-static void _look_at(round_t *round, const row_t *row, auc_memo_t *memo)
+static void _look_at_overdue(round_overdue_t *round, const row_t *row, auc_memo_t *memo)
 {
 	while (!_is_over(round) && _look_once(round, row, memo))
 		;
 }
 
 /* Those who could start are asked about now and then, and when they are due. */
-static void _look_at_known(round_t *round)
+static void _look_at_known(round_overdue_t *round)
 {
 	for (size_t i = 0; (i < watch.len) && !_is_over(round); i++) {
 		const row_t *row = &watch.rows[i];
@@ -353,7 +619,7 @@ static void _look_at_known(round_t *round)
 		watch.could = true;
 		if (_is_due(row, memo) ||
 		    (watch.now_us - memo->asked_us >= watch.net_s * 125000LL))
-			_look_at(round, row, memo);
+			_look_at_overdue(round, row, memo);
 	}
 }
 
@@ -367,7 +633,7 @@ static size_t _next_row(void)
 }
 
 /* And the others in turn. */
-static void _look_at_others(round_t *round)
+static void _look_at_others(round_overdue_t *round)
 {
 	size_t first = _next_row();
 
@@ -377,12 +643,12 @@ static void _look_at_others(round_t *round)
 
 		watch.last = row->job_id;
 		if (memo && !memo->could_us)
-			_look_at(round, row, memo);
+			_look_at_overdue(round, row, memo);
 	}
 }
 
 /* On a full machine nobody could start, however many wait. */
-static bool _is_any_idle(const round_t *round)
+static bool _is_any_idle(const round_overdue_t *round)
 {
 	for (int n = 0; n < node_record_count; n++)
 		if (round->idle[n] && (bit_ffs(round->idle[n]) >= 0))
@@ -395,7 +661,7 @@ extern auc_overdue_t auc_overdue_ask(const auc_snapshot_t *s,
 				     auc_select_hooks_t *hooks,
 				     auc_starts_t *starts)
 {
-	round_t *round;
+	round_overdue_t *round;
 	auc_overdue_t result = { 0 };
 
 	watch.could = false;
@@ -474,7 +740,7 @@ static bool _take_turn(const auc_snapshot_t *s, const turn_t *turn,
 	if (!_passes(job_ptr) || _is_refused(job_ptr, end, turn->claims))
 		return false;
 	nodes = _unclaimed(s, job_ptr, turn->claims, turn->row > 0, end);
-	started = _ask(hooks, job_ptr, end, turn->claims, nodes) &&
+	started = _ask_overdue(hooks, job_ptr, end, turn->claims, nodes) &&
 		_select(hooks, job_ptr, nodes, "had its turn", starts, idle);
 	FREE_NULL_BITMAP(nodes);
 	if (started)

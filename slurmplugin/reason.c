@@ -1,18 +1,177 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
+#include <errno.h>
+#include <string.h>
+
+#include "aucsched.h"
+#include "common.h"
+#include "model.h"
+#include "quotas.h"
+#include "reason.h"
+#include "shape.h"
+#include "status.h"
+
+static void _clear_behind_reason(job_record_t *job_ptr);
+
+/* ---- What the auction says of a waiting job ---- */
+
+#define KEY "auc:why="
+
+/* Winners that are named, and looks for them in a cycle. */
+#define MOST_NAMED 4
+#define MOST_LOOKS 100000
+
+static bool quiet;
+
+extern void auc_verdict_quiet(bool on)
+{
+	quiet = on;
+}
+
+/* The part " NAME..." of a note up to the next blank; NULL: none. */
+static const char *_part(const char *note, size_t len, const char *name,
+			 size_t *part_len)
+{
+	size_t name_len = strlen(name);
+
+	for (size_t i = 0; i + name_len <= len; i++) {
+		if (strncmp(note + i, name, name_len))
+			continue;
+		*part_len = name_len;
+		while ((i + *part_len < len) && (note[i + *part_len] != ' '))
+			(*part_len)++;
+		return note + i;
+	}
+	return NULL;
+}
+
+/* Whether a note says the word and the detail, whatever comes behind. */
+static bool _says(const char *note, size_t len, const char *text)
+{
+	size_t text_len = strlen(text);
+
+	return (len > text_len) && !strncmp(note, text, text_len) &&
+		(!strncmp(note + text_len, " since=", 7) ||
+		 !strncmp(note + text_len, " lost=", 6));
+}
+
+/* IN lost - " lost=...", or NULL: what an older note says of that */
+static void _write(job_record_t *job_ptr, const char *text, const char *lost)
+{
+	size_t len, part_len;
+	const char *note = auc_note_find(job_ptr->system_comment, KEY, &len);
+	const char *part = NULL;
+	char *value;
+
+	if (quiet || (note && _says(note, len, text) && !lost))
+		return;
+	value = xstrdup(text);
+	if (lost)
+		xstrcat(value, lost);
+	else if (note && (part = _part(note, len, " lost=", &part_len)))
+		xstrncat(value, part, part_len);
+	xstrfmtcat(value, " since=%lld", (long long) time(NULL));
+	auc_note_set(&job_ptr->system_comment, KEY, value);
+	xfree(value);
+	last_job_update = time(NULL);
+}
+
+extern void auc_verdict_tell(job_record_t *job_ptr, const char *word,
+			     const char *detail)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s%s%s", word, detail ? " " : "",
+		 detail ? detail : "");
+	_write(job_ptr, text, NULL);
+}
+
+static bool _takes_of(const auc_snapshot_t *s, const struct aucsched_output *out,
+		      uint32_t winner, int32_t mask)
+{
+	const struct aucsched_decision *d = &out->decisions[winner];
+	const uint64_t *words;
+
+	if (mask < 0)
+		return true;
+	words = s->masks + (size_t) mask * s->in.mask_words;
+	for (uint32_t i = 0; i < d->segments; i++) {
+		const struct aucsched_segment *segment =
+			&out->segments[d->first_segment + i];
+
+		for (uint32_t n = segment->first; n <= segment->last; n++)
+			if (words[n / 64] >> (n % 64) & 1)
+				return true;
+	}
+	return false;
+}
+
+/* Who loses is told of others' jobs only where users may see these. */
+static bool _may_name(const job_record_t *job_ptr, uint32_t winner)
+{
+	const job_record_t *other = find_job_record(winner);
+
+	if (!(slurm_conf.private_data & PRIVATE_DATA_JOBS))
+		return true;
+	return other && (other->user_id == job_ptr->user_id);
+}
+
 /*
- * What users are told of why their jobs wait, and until when: see reason.h.
+ * A row that has lost: to those that start on nodes which it could use, as far as its user may
+ * see them.
+ */
+static void _verdict_lost(job_record_t *job_ptr, const auc_snapshot_t *s,
+			     const struct aucsched_output *out, uint32_t row,
+			     auc_winners_t *winners)
+{
+	char *lost = NULL;
+	int named = 0;
+	uint32_t last = 0;
+	bool others = false;
+
+	for (uint32_t i = 0; !quiet && (i < s->in.jobs_len); i++) {
+		if (out->decisions[i].why != AUCSCHED_STARTS)
+			continue;
+		if (++winners->looks > MOST_LOOKS)
+			break;
+		if (s->rows[i].job_id == last)	/* a task of an array that is named */
+			continue;
+		if ((s->rows[i].job_id == job_ptr->job_id) ||
+		    !_takes_of(s, out, i, s->jobs[row].mask))
+			continue;
+		if ((named == MOST_NAMED) || !_may_name(job_ptr, s->rows[i].job_id)) {
+			others = true;
+			continue;
+		}
+		xstrfmtcat(lost, "%s%u", lost ? "," : " lost=",
+			   s->rows[i].job_id);
+		last = s->rows[i].job_id;
+		named++;
+	}
+	if (others)
+		xstrfmtcat(lost, "%sothers", lost ? "," : " lost=");
+	if (lost)
+		xstrfmtcat(lost, "@%lld", (long long) time(NULL));
+	_write(job_ptr, "lost", lost);
+	xfree(lost);
+}
+
+extern void auc_verdict_drop(job_record_t *job_ptr)
+{
+	size_t len;
+
+	if (quiet || !auc_note_find(job_ptr->system_comment, KEY, &len))
+		return;
+	auc_note_drop(&job_ptr->system_comment, KEY);
+	last_job_update = time(NULL);
+}
+
+/*
+ * What users are told of why their jobs wait, and until when.
  *
  * Under the locks. A reason that Slurm has found stays: only "none", Priority and Resources are
  * replaced here.
  */
-#include "assoc_limits.h"
-#include "aucsched.h"
-#include "memo.h"
-#include "model.h"
-#include "reason.h"
-#include "shape.h"
-#include "verdict.h"
 
 /* Slurm has no reason of its own for it. */
 #define BEHIND "Priority, behind auc_window"
@@ -37,7 +196,7 @@ static void _set_reason(job_record_t *job_ptr, uint32_t reason,
 
 static void _tell(job_record_t *job_ptr, uint32_t reason, time_t expected)
 {
-	auc_clear_behind_reason(job_ptr);
+	_clear_behind_reason(job_ptr);
 	if (!_may_tell(job_ptr))
 		return;
 	if (job_ptr->state_reason != reason)
@@ -46,7 +205,7 @@ static void _tell(job_record_t *job_ptr, uint32_t reason, time_t expected)
 		job_ptr->start_time = expected;
 }
 
-extern void auc_set_behind_reason(job_record_t *job_ptr)
+static void _set_behind_reason(job_record_t *job_ptr)
 {
 	if (_may_tell(job_ptr) && ((job_ptr->state_reason != WAIT_PRIORITY) ||
 				   xstrcmp(job_ptr->state_desc, BEHIND)))
@@ -54,7 +213,7 @@ extern void auc_set_behind_reason(job_record_t *job_ptr)
 	auc_verdict_tell(job_ptr, "behind", NULL);
 }
 
-extern void auc_clear_behind_reason(job_record_t *job_ptr)
+static void _clear_behind_reason(job_record_t *job_ptr)
 {
 	if (!xstrcmp(job_ptr->state_desc, BEHIND))
 		_set_reason(job_ptr, job_ptr->state_reason, NULL);
@@ -76,7 +235,7 @@ extern void auc_clear_reasons(void)
 
 	while ((job_ptr = list_next(iter)))
 		if (IS_JOB_PENDING(job_ptr)) {
-			auc_clear_behind_reason(job_ptr);
+			_clear_behind_reason(job_ptr);
 			auc_verdict_drop(job_ptr);
 		}
 	list_iterator_destroy(iter);
@@ -123,7 +282,7 @@ static void _note_stuck(uint32_t job_id, uint8_t why)
 			(why == AUCSCHED_WAITS_RESERVED);
 }
 
-/* Whether Slurm may have a place for it: no_place.c, which then says what came of it. */
+/* Whether Slurm may have a place for it: overdue.c, which then says what came of it. */
 extern bool auc_found_no_place(const auc_row_t *row, uint8_t why)
 {
 	return (row->approximate || row->may_preempt) &&
@@ -206,7 +365,7 @@ extern void auc_explain(const auc_snapshot_t *s,
 			break;
 		case AUCSCHED_WAITS_LOST:
 			_tell(job_ptr, WAIT_PRIORITY, decision->expected);
-			auc_verdict_lost(job_ptr, s, out, row, &winners);
+			_verdict_lost(job_ptr, s, out, row, &winners);
 			break;
 		case AUCSCHED_TIMED_OUT:
 			_tell(job_ptr, WAIT_PRIORITY, decision->expected);
@@ -232,7 +391,7 @@ extern void auc_explain(const auc_snapshot_t *s,
 			break;
 		case AUCSCHED_NOT_LOOKED_AT:
 			if (_is_behind(s, row)) {
-				auc_set_behind_reason(job_ptr);
+				_set_behind_reason(job_ptr);
 				break;
 			}
 			/* fall through */
@@ -242,4 +401,118 @@ extern void auc_explain(const auc_snapshot_t *s,
 		}
 	}
 	FREE_NULL_LIST(waited_for);
+}
+
+/*
+ * Pending jobs that are left to Slurm: which, why, and how many. See reason.h;
+ * docs/slurm.md has the table of the reasons.
+ *
+ * Under the locks. Reasons are static text; memos are memo.c's.
+ */
+
+static struct {
+	pthread_mutex_t lock;
+	auc_figure_t waits_s;	/* of those that have started */
+} left = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* Whether others have licences that the job wants, whom it may preempt for them. */
+static bool _reclaims_licences(job_record_t *job_ptr)
+{
+	return job_ptr->license_list && auc_preempts_for_licences() &&
+		(license_job_test(job_ptr, time(NULL), true) == EAGAIN);
+}
+
+extern const char *auc_why_delegated(auc_snapshot_t *s,
+				     const job_queue_rec_t *record,
+				     const auc_memo_t *memo, auc_request_t *request)
+{
+	const char *why = auc_model(record->job_ptr, record->part_ptr, request);
+
+	if (why)
+		return why;
+	if (memo->until > auc_now_s())
+		return memo->until_why ? memo->until_why : "failed";
+	if (record->resv_ptr)
+		return "reservation";
+	if (!auc_rights_of(s, record->job_ptr, &request->preempt_keys))
+		return NULL;
+	/* Whom gang scheduling suspends keeps his cores, which are then given twice. */
+	if (slurm_conf.preempt_mode & PREEMPT_MODE_GANG)
+		return "preemption";
+	if (_reclaims_licences(record->job_ptr))
+		return "preemption";
+	request->may_preempt = true;
+	return NULL;
+}
+
+extern uint32_t auc_waited(const job_record_t *job_ptr, time_t now)
+{
+	time_t since = MAX(job_ptr->details->submit_time,
+			   job_ptr->details->begin_time);
+
+	return (since < now) ? MIN(now - since, UINT32_MAX) : 0;
+}
+
+static void _count_left(auc_snapshot_t *s, const job_record_t *job_ptr,
+			const char *why)
+{
+	s->left_jobs++;
+	s->left_longest_s = MAX(s->left_longest_s,
+				auc_waited(job_ptr, s->in.now));
+	for (int i = 0; i < s->left_len; i++) {
+		if (!xstrcmp(s->left[i].why, why)) {
+			s->left[i].jobs++;
+			return;
+		}
+	}
+	if (s->left_len < AUC_LEFT_MAX)
+		s->left[s->left_len++] = (auc_delegation_t) { why, 1 };
+}
+
+extern void auc_delegate(auc_snapshot_t *s, job_record_t *job_ptr,
+			 auc_memo_t *memo, const char *why)
+{
+	memo->left = true;
+	_clear_behind_reason(job_ptr);
+	auc_say_left(job_ptr, memo, why);
+	_count_left(s, job_ptr, why);
+}
+
+extern void auc_delegate_beyond(auc_snapshot_t *s, job_record_t *job_ptr,
+				auc_memo_t *memo)
+{
+	memo->left = true;
+	_clear_behind_reason(job_ptr);
+	auc_verdict_tell(job_ptr, "left", "beyond");
+	_count_left(s, job_ptr, "beyond");
+}
+
+extern void auc_keep_beyond(auc_snapshot_t *s, const job_queue_rec_t *record,
+			    auc_memo_t *memo)
+{
+	auc_request_t request;
+	const char *why = auc_why_delegated(s, record, memo, &request);
+
+	memo->left = false;
+	if (why)
+		auc_delegate(s, record->job_ptr, memo, why);
+	else
+		_set_behind_reason(record->job_ptr);
+}
+
+extern void auc_left_started(const job_record_t *job_ptr)
+{
+	slurm_mutex_lock(&left.lock);
+	auc_figure_add(&left.waits_s, auc_waited(job_ptr, time(NULL)));
+	slurm_mutex_unlock(&left.lock);
+}
+
+extern auc_figure_t auc_left_waits(void)
+{
+	auc_figure_t waits_s;
+
+	slurm_mutex_lock(&left.lock);
+	waits_s = left.waits_s;
+	slurm_mutex_unlock(&left.lock);
+	return waits_s;
 }

@@ -1,7 +1,416 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
+#include <string.h>
+
+#include "aucsched.h"
+#include "common.h"
+#include "model.h"
+
 /*
- * Memory, types of GPUs and other gres as the library's further resources: see resources.h.
+ * Memory where the library does not count it, as its policy is a paper's (see resources.c), or a job
+ * takes all that its nodes have: the mask of a job has the nodes that have enough for it, but not
+ * what others that start with it take there.
+ *
+ * Of the winners those that have no room beside the ones before them are put off to the next
+ * cycle, which sees what is left. They haven't missed a start, and don't become Slurm's for it.
+ *
+ * Rows and arrays are the snapshot's, and the agent's thread alone looks at them: no lock.
+ */
+
+extern bool auc_consumes_memory(const part_record_t *part_ptr)
+{
+	return (part_ptr->cr_type ? part_ptr->cr_type :
+		slurm_conf.select_type_param) & SELECT_MEMORY;
+}
+
+extern uint64_t auc_all_memory(int n)
+{
+	const node_record_t *node_ptr = node_record_table_ptr[n];
+
+	return node_ptr->real_memory -
+		MIN(node_ptr->mem_spec_limit, node_ptr->real_memory);
+}
+
+/*
+ * What Slurm will take of each of the segment's nodes, MB. What it takes of a node as a whole was
+ * free to the last MB: see queue.c.
+ * IN all - what was free of the node
+ */
+static uint64_t _taken(const auc_row_t *row,
+		       const struct aucsched_segment *segment, uint64_t all)
+{
+	uint64_t memory = row->memory & ~MEM_PER_CPU;
+
+	if (row->all_memory)
+		return all;
+	if (row->memory & MEM_PER_CPU)
+		memory *= segment->cores * row->threads;
+	/* Slurm looks for the one, and takes the other. */
+	return MAX(memory, row->gpu_memory * segment->gpus);
+}
+
+static bool _fits(const auc_snapshot_t *s, const auc_row_t *row,
+		  const struct aucsched_segment *segments, uint32_t len,
+		  const uint64_t *free_memory)
+{
+	for (uint32_t i = 0; i < len; i++)
+		for (uint32_t n = segments[i].first; n <= segments[i].last; n++)
+			if (_taken(row, &segments[i], s->free_memory[n]) >
+			    free_memory[n])
+				return false;
+	return true;
+}
+
+static void _take(const auc_snapshot_t *s, const auc_row_t *row,
+		  const struct aucsched_segment *segments, uint32_t len,
+		  uint64_t *free_memory)
+{
+	for (uint32_t i = 0; i < len; i++)
+		for (uint32_t n = segments[i].first; n <= segments[i].last; n++)
+			free_memory[n] -= _taken(row, &segments[i],
+						 s->free_memory[n]);
+}
+
+extern uint32_t auc_put_off(auc_snapshot_t *s,
+			    const struct aucsched_output *out)
+{
+	size_t size = s->in.nodes_len * sizeof(*s->free_memory);
+	uint64_t *free_memory = xmalloc(size);
+	uint32_t put_off = 0;
+
+	memcpy(free_memory, s->free_memory, size);
+	for (uint32_t i = 0; i < s->in.jobs_len; i++) {
+		const struct aucsched_decision *decision = &out->decisions[i];
+		const struct aucsched_segment *segments =
+			out->segments + decision->first_segment;
+		auc_row_t *row = &s->rows[i];
+
+		if ((decision->why != AUCSCHED_STARTS) ||
+		    !(row->memory || row->gpu_memory || row->all_memory))
+			continue;
+		row->put_off = !_fits(s, row, segments, decision->segments,
+				      free_memory);
+		if (row->put_off)
+			put_off++;
+		else
+			_take(s, row, segments, decision->segments,
+			      free_memory);
+	}
+	xfree(free_memory);
+	return put_off;
+}
+
+/*
+ * The nodes of the snapshot, before running jobs are looked at, and which of them take jobs.
+ *.
+ *
+ * Node read lock. The arrays by node are the snapshot's.
+ */
+
+extern uint32_t auc_gpu_type(const gres_node_state_t *gpus)
+{
+	uint32_t type = 0;
+
+	for (int i = 0; i < gpus->type_cnt; i++) {
+		if (i && (gpus->type_id[i] != type))
+			return AUC_GPU_TYPES;
+		type = gpus->type_id[i];
+	}
+	return type;
+}
+
+/* Free devices of the type, where the node tells its devices apart. */
+static uint64_t _free_devices(const gres_node_state_t *gpus, uint32_t type)
+{
+	uint64_t count = 0;
+
+	for (int t = 0; t < gpus->topo_cnt; t++)
+		if (gpus->topo_gres_bitmap[t] &&
+		    (gpus->topo_type_id[t] == type))
+			count += bit_set_count(gpus->topo_gres_bitmap[t]) -
+				bit_overlap(gpus->topo_gres_bitmap[t],
+					    gpus->gres_bit_alloc);
+	return count;
+}
+
+extern uint64_t auc_free_gres(const gres_node_state_t *gres, uint32_t type)
+{
+	uint64_t count = 0;
+
+	if (!type)
+		return gres->gres_cnt_avail - MIN(gres->gres_cnt_alloc,
+						  gres->gres_cnt_avail);
+
+	/* Jobs that ask for no type are not counted by type. */
+	if (gres->topo_cnt && gres->topo_gres_bitmap && gres->topo_type_id &&
+	    gres->gres_bit_alloc)
+		return _free_devices(gres, type);
+	for (int i = 0; i < gres->type_cnt; i++)
+		if ((gres->type_id[i] == type) &&
+		    (gres->type_cnt_alloc[i] < gres->type_cnt_avail[i]))
+			count += gres->type_cnt_avail[i] -
+				gres->type_cnt_alloc[i];
+	return count;
+}
+
+/* Up, and neither completing nor resuming nor anybody's as a whole nor external. */
+extern bool auc_takes_jobs(int n)
+{
+	return bit_test(avail_node_bitmap, n) &&
+		bit_test(share_node_bitmap, n) &&
+		!bit_test(cg_node_bitmap, n) && !bit_test(rs_node_bitmap, n) &&
+		!auc_is_external_node(n);
+}
+
+static void _add_node(auc_snapshot_t *s, int n)
+{
+	node_record_t *node_ptr = node_record_table_ptr[n];
+	struct aucsched_node *node = &s->nodes[n];
+	gres_node_state_t *gpus;
+
+	memset(node, 0, sizeof(*node));
+	s->free_memory[n] = 0;
+	s->gpu_type[n] = 0;
+	s->spare_gpus[n] = 0;
+	if (!node_ptr)
+		return;		/* a gap in the table, of a dynamic node that left */
+	node->cores = node->free_cores = node_ptr->tot_cores;
+	if (node_ptr->node_spec_bitmap)
+		node->free_cores = MIN(node->cores,
+			bit_set_count(node_ptr->node_spec_bitmap));
+	node->up = bit_test(avail_node_bitmap, n);
+	s->free_memory[n] = node_ptr->real_memory -
+		MIN(node_ptr->mem_spec_limit, node_ptr->real_memory);
+	if ((gpus = auc_node_gpus(node_ptr))) {
+		uint64_t held = MIN(gpus->gres_cnt_alloc, gpus->gres_cnt_avail);
+
+		node->gpus = MIN(gpus->gres_cnt_avail, 15);
+		node->free_gpus = MIN(gpus->gres_cnt_avail - held, node->gpus);
+		s->spare_gpus[n] = node->gpus;
+		s->gpu_type[n] = auc_gpu_type(gpus);
+	}
+}
+
+extern void auc_add_nodes(auc_snapshot_t *s)
+{
+	AUC_GROW(s->nodes, s->nodes_cap, node_record_count);
+	AUC_GROW(s->free_memory, s->memory_cap, node_record_count);
+	AUC_GROW(s->gpu_type, s->type_cap, node_record_count);
+	AUC_GROW(s->spare_gpus, s->spare_cap, node_record_count);
+	s->in.nodes_len = node_record_count;
+	s->in.mask_words = (node_record_count + 63) / 64;
+	for (int n = 0; n < node_record_count; n++)
+		_add_node(s, n);
+}
+
+/*
+ * Shares of GPUs.
+ *
+ * A gres that shares GPUs has a topology of one record a GPU. Bins of the library that are in use
+ * have the number of their record plus 1.
+ */
+
+/* Whether somebody has the GPU of a record as a whole. */
+static bool _is_whole(const gres_node_state_t *shares,
+		      const gres_node_state_t *gpus, int t)
+{
+	bitstr_t *of = shares->topo_gres_bitmap[t];
+
+	return gpus && gpus->gres_bit_alloc &&
+		(bit_size(of) == bit_size(gpus->gres_bit_alloc)) &&
+		bit_overlap_any(of, gpus->gres_bit_alloc);
+}
+
+/* How many shares each of a node's GPUs has at least; 0: the library can't count them. */
+static uint32_t _size(const auc_snapshot_t *s, int n,
+		      const gres_node_state_t *shares,
+		      const gres_node_state_t *gpus)
+{
+	uint64_t least = INT32_MAX;
+
+	if (!shares || !gpus || shares->no_consume ||
+	    !auc_shares_are_known(shares) || !gpus->gres_bit_alloc ||
+	    (gpus->gres_cnt_avail > AUCSCHED_MAX_GPUS) ||
+	    (shares->topo_cnt != gpus->gres_cnt_avail) ||
+	    (s->gpu_type[n] == AUC_GPU_TYPES))
+		return 0;
+	for (int t = 0; t < shares->topo_cnt; t++) {
+		bitstr_t *of = shares->topo_gres_bitmap[t];
+
+		if (!of || (t >= bit_size(of)) || !bit_test(of, t) ||
+		    (bit_set_count(of) != 1))
+			return 0;
+		least = MIN(least, shares->topo_gres_cnt_avail[t]);
+	}
+	return least;
+}
+
+/* The GPUs of node n that are in shared use. */
+static void _add_shared(auc_snapshot_t *s, int n,
+			const gres_node_state_t *shares,
+			const gres_node_state_t *gpus)
+{
+	struct aucsched_node *node = &s->nodes[n];
+	uint32_t size = s->share_sizes[n];
+
+	for (int t = 0; size && (t < shares->topo_cnt); t++) {
+		uint64_t held = MIN(shares->topo_gres_cnt_alloc[t], size);
+
+		/* Who has it as a whole as well is counted so. */
+		if (!held || _is_whole(shares, gpus, t) ||
+		    (node->free_gpus + s->in.shared_gpus_len - s->first_shared[n] >=
+		     node->gpus))
+			continue;
+		AUC_GROW(s->shared_gpus, s->shared_cap,
+			 s->in.shared_gpus_len + 1);
+		AUC_GROW(s->unheld_shares, s->unheld_shares_cap,
+			 s->in.shared_gpus_len + 1);
+		s->unheld_shares[s->in.shared_gpus_len] = held;
+		s->shared_gpus[s->in.shared_gpus_len++] =
+			(struct aucsched_shared_gpu) {
+			.node = n, .free = size - held, .bin = t + 1 };
+	}
+}
+
+extern void auc_add_shares(auc_snapshot_t *s)
+{
+	AUC_GROW(s->first_shared, s->first_shared_cap, node_record_count + 1);
+	s->in.shared_gpus_len = s->in.share_sizes_len = 0;
+	for (int n = 0; n < node_record_count; n++) {
+		struct aucsched_node *node = &s->nodes[n];
+		int shared = auc_shared_gpus(node_record_table_ptr[n]);
+
+		node->free_gpus -= MIN(shared, node->free_gpus);
+		s->spare_gpus[n] -= MIN(shared, s->spare_gpus[n]);
+	}
+	if (!auc_share_gres())
+		return;
+	AUC_GROW(s->share_sizes, s->sizes_cap, node_record_count);
+	AUC_GROW(s->devices, s->devices_cap,
+		 (size_t) node_record_count * AUC_BINS);
+	memset(s->devices, 0, (size_t) node_record_count * AUC_BINS);
+	s->in.share_sizes_len = node_record_count;
+	for (int n = 0; n < node_record_count; n++) {
+		node_record_t *node_ptr = node_record_table_ptr[n];
+		gres_node_state_t *shares = node_ptr ?
+			auc_node_gres(node_ptr, auc_share_gres()) : NULL;
+		gres_node_state_t *gpus = node_ptr ?
+			auc_node_gpus(node_ptr) : NULL;
+
+		s->first_shared[n] = s->in.shared_gpus_len;
+		s->share_sizes[n] = _size(s, n, shares, gpus);
+		_add_shared(s, n, shares, gpus);
+	}
+	s->first_shared[node_record_count] = s->in.shared_gpus_len;
+}
+
+/* Where a bin of a node is in the snapshot's, -1 if it is not in use. */
+static int _find_shared(const auc_snapshot_t *s, int n, uint8_t bin)
+{
+	if (!s->in.share_sizes_len)
+		return -1;
+	for (uint32_t i = s->first_shared[n]; i < s->first_shared[n + 1]; i++)
+		if (s->shared_gpus[i].bin == bin)
+			return i;
+	return -1;
+}
+
+static const gres_job_state_t *_held_shares(const job_record_t *job_ptr,
+					    int at)
+{
+	const gres_job_state_t *found = NULL, *held;
+	gres_state_t *gres;
+	list_itr_t *iter;
+
+	if (!job_ptr->gres_list_alloc)
+		return NULL;
+	iter = list_iterator_create(job_ptr->gres_list_alloc);
+	while (!found && (gres = list_next(iter))) {
+		held = gres->gres_data;
+		if ((gres->plugin_id == auc_share_gres()) && (at < held->node_cnt) &&
+		    held->gres_bit_alloc && held->gres_bit_alloc[at] &&
+		    held->gres_cnt_node_alloc)
+			found = held;
+	}
+	list_iterator_destroy(iter);
+	return found;
+}
+
+extern auc_share_t auc_take_share(auc_snapshot_t *s,
+				  const job_record_t *job_ptr, int n, int at)
+{
+	const gres_job_state_t *held;
+	auc_share_t taken = { 0 };
+	int i;
+
+	if (!s->in.share_sizes_len || !s->share_sizes[n] ||
+	    !(held = _held_shares(job_ptr, at)) ||
+	    (bit_set_count(held->gres_bit_alloc[at]) != 1) ||
+	    ((i = _find_shared(s, n, bit_ffs(held->gres_bit_alloc[at]) + 1)) < 0))
+		return taken;
+	/* No more than is held of the GPU, by all jobs together. */
+	taken.share = MIN(held->gres_cnt_node_alloc[at], s->unheld_shares[i]);
+	taken.bin = taken.share ? s->shared_gpus[i].bin : 0;
+	s->unheld_shares[i] -= taken.share;
+	return taken;
+}
+
+/* ---- starts ---- */
+
+static bool _has_room(const gres_node_state_t *shares,
+		      const gres_node_state_t *gpus, int t, uint32_t share)
+{
+	return (t < shares->topo_cnt) && shares->topo_gres_bitmap[t] &&
+		!_is_whole(shares, gpus, t) &&
+		(shares->topo_gres_cnt_alloc[t] + share <=
+		 shares->topo_gres_cnt_avail[t]);
+}
+
+/* A GPU that nobody has anything of. */
+static int _idle_gpu(const gres_node_state_t *shares,
+		     const gres_node_state_t *gpus, uint32_t share,
+		     bool (*near)(int gpu, void *arg), void *arg)
+{
+	for (int far = 0; far <= 1; far++)
+		for (int t = 0; t < shares->topo_cnt; t++)
+			if (!shares->topo_gres_cnt_alloc[t] &&
+			    _has_room(shares, gpus, t, share) &&
+			    (far || near(t, arg)))
+				return t;
+	return -1;
+}
+
+extern int auc_share_device(const auc_snapshot_t *s, int n, uint8_t bin,
+			    uint32_t share, bool (*near)(int gpu, void *arg),
+			    void *arg)
+{
+	const node_record_t *node_ptr = node_record_table_ptr[n];
+	const gres_node_state_t *shares, *gpus;
+	uint8_t *chosen;
+	int t;
+
+	if (!s->in.share_sizes_len || !s->share_sizes[n] || !node_ptr ||
+	    !bin || (bin > AUC_BINS))
+		return -1;
+	shares = auc_node_gres(node_ptr, auc_share_gres());
+	gpus = auc_node_gpus(node_ptr);
+	if (!shares || !auc_shares_are_known(shares))
+		return -1;
+	chosen = &s->devices[(size_t) n * AUC_BINS + bin - 1];
+	if (_find_shared(s, n, bin) >= 0)
+		t = bin - 1;
+	else if (*chosen)
+		t = *chosen - 1;
+	else
+		t = _idle_gpu(shares, gpus, share, near, arg);
+	if ((t < 0) || !_has_room(shares, gpus, t, share))
+		return -1;
+	*chosen = t + 1;
+	return t;
+}
+
+/*
+ * Memory, types of GPUs and other gres as the library's further resources.
  *
  * Memory is resource 0 where it is counted, in MB. Each type of GPU that some node has beside
  * another is one more, up to what there is room for; jobs that ask for such a type use one of it
@@ -9,16 +418,8 @@
  * and each type of it; shares of GPUs are none.
  *
  * The policies whose model is a paper's know of cores and GPUs only: for these nothing is
- * counted, and job_memory.c puts off winners that have no room beside each other.
+ * counted, and resources.c puts off winners that have no room beside each other.
  */
-#include <string.h>
-
-#include "grow.h"
-#include "job_memory.h"
-#include "model.h"
-#include "nodes.h"
-#include "resources.h"
-#include "shared_gpus.h"
 
 static uint32_t _of_gres(const auc_snapshot_t *s, uint32_t gres, uint32_t type)
 {

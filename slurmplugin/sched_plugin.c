@@ -1,17 +1,71 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include "agent.h"
+#include "common.h"
+#include "compat.h"
+#include "save.h"
+
+/*
+ * The safety net: Slurm's own backfill scheduler, from the stock sched_backfill.so,
+ * runs beside the auction with its own settings and its own thread. It starts whatever
+ * is left to Slurm, in priority order, plans starts for the rest, and takes over all jobs
+ * as soon as the auction stops claiming them.
+ */
+
+static void *stock;
+static int (*stock_init)(void);
+static void (*stock_fini)(void);
+static int (*stock_reconfig)(void);
+
+static int _load(void)
+{
+	stock = auc_plugin_open("sched_backfill.so", RTLD_LAZY | RTLD_LOCAL,
+				AUC_STOCK);
+	if (!stock) {
+		error("aucsched: no stock sched_backfill.so along PluginDir=%s: name Slurm's own directory there too, after that of aucsched",
+		      slurm_conf.plugindir);
+		return SLURM_ERROR;
+	}
+	stock_init = dlsym(stock, "init");
+	stock_fini = dlsym(stock, "fini");
+	if (!(stock_reconfig = dlsym(stock, "sched_p_reconfig")))
+		stock_reconfig = dlsym(stock, "slurm_sched_p_reconfig");
+	if (stock_init && stock_fini && stock_reconfig)
+		return SLURM_SUCCESS;
+	error("aucsched: the stock sched_backfill.so lacks a symbol");
+	return SLURM_ERROR;
+}
+
+/* Loads the stock sched_backfill.so and starts its thread. */
+static int _fallback_start(void)
+{
+	if (!stock && _load())
+		return SLURM_ERROR;
+	return stock_init();
+}
+
+static void _fallback_reconfig(void)
+{
+	if (stock_reconfig)
+		stock_reconfig();
+}
+
+static void _fallback_stop(void)
+{
+	if (stock_fini)
+		stock_fini();
+}
+
 /*
  * sched/aucsched: the scheduler plug-in's entry points. Built under two names:
  * sched_aucsched.so, and sched_backfill.so for the directory that comes first in PluginDir.
  * Under the second slurm.conf keeps SchedulerType=sched/backfill, which slurmctld
  * insists on before it takes heterogeneous jobs.
  */
-#include <unistd.h>
-
-#include "agent.h"
-#include "compat.h"
-#include "fallback.h"
-#include "journal.h"
 
 #ifdef AUC_AS_BACKFILL
 const char plugin_name[] = "Collective scheduler aucsched over Slurm's backfill";
@@ -27,7 +81,7 @@ extern int init(void)
 	if (slurmctld_config.scheduling_disabled)
 		return SLURM_SUCCESS;
 	/* First the fallback: without it nothing that we leave to Slurm would start. */
-	if (auc_fallback_start())
+	if (_fallback_start())
 		return SLURM_ERROR;
 	return auc_agent_start();
 }
@@ -40,14 +94,14 @@ extern int init(void)
 extern void fini(void)
 {
 	auc_agent_stop();
-	auc_fallback_stop();
+	_fallback_stop();
 	if (AUC_RECONFIGURES_ANEW)
 		usleep(auc_journal_rest_us());
 }
 
 extern int sched_p_reconfig(void)
 {
-	auc_fallback_reconfig();
+	_fallback_reconfig();
 	auc_agent_reconfig();
 	return SLURM_SUCCESS;
 }

@@ -24,11 +24,19 @@
 #include <sys/prctl.h>
 #include <time.h>
 
-#include "clock.h"
+#include "common.h"
 #include "compat.h"
-#include "plugin_dir.h"
+#include "model.h"
 #include "select_hooks.h"
-#include "shared_gpus.h"
+
+#define AUC_SELECT_CALLS(X) \
+	X(select_p_node_init) X(select_p_job_begin) X(select_p_job_ready) \
+	X(select_p_job_expand) X(select_p_job_resized) \
+	X(select_p_job_suspend) X(select_p_job_resume) \
+	X(select_p_select_nodeinfo_set_all) X(select_p_select_nodeinfo_set) \
+	X(select_p_reconfigure) \
+	AUC_SELECT_UNTIL_23_02(X) AUC_SELECT_UNTIL_23_11(X) \
+	AUC_SELECT_UNTIL_25_05(X) AUC_SELECT_FROM_26_05(X)
 
 /*
  * What backfill must not start it plans for so long from now, as for nodes that are not clean
@@ -86,7 +94,6 @@ static void *stock;
 #error "the select shim knows x86-64 and arm64"
 #endif
 
-#include "select_calls.h"
 AUC_SELECT_CALLS(FORWARD)
 
 static int (*stock_job_test)(job_record_t *, bitstr_t *, uint32_t, uint32_t,

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/* SchedulerParameters=auc_...: see settings.h and docs/slurm.md. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,8 @@
 #include "auction_settings.h"
 #include "compat.h"
 #include "settings.h"
+
+/* ---- SchedulerParameters=auc_..., as docs/slurm.md has them ---- */
 
 /* Where the package puts the command, which is the worker process too. */
 #ifndef AUC_WORKER
@@ -338,4 +339,93 @@ extern void auc_settings_free(auc_settings_t *settings)
 extern int64_t auc_pace_ms(const auc_settings_t *settings, int64_t held)
 {
 	return MIN(held / 10 / settings->lock_percent, 60000);
+}
+
+/*
+ * For whom the auction is.
+ *
+ * Changed under the job write lock, read under it or the job read lock.
+ */
+
+static struct {
+	char *partitions;	/* NULL: all */
+	char *said;		/* of which the faults are logged */
+	int users_share;
+} scope = { .users_share = 100 };
+
+extern bool auc_is_listed(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = list; at; at = strchr(at, ',')) {
+		if (*at == ',')
+			at++;
+		if (!strncmp(at, name, len) && ((at[len] == ',') || !at[len]))
+			return true;
+	}
+	return false;
+}
+
+static void _say_unknown(void)
+{
+	char *names = xstrdup(scope.partitions), *save = NULL, *name;
+
+	for (name = names ? strtok_r(names, ",", &save) : NULL; name;
+	     name = strtok_r(NULL, ",", &save))
+		if (!find_part_record(name))
+			error("aucsched: SchedulerParameters: auc_partitions=%s: there is no partition %s",
+			      scope.partitions, name);
+	xfree(names);
+}
+
+extern void auc_scope_refresh(const auc_settings_t *settings)
+{
+	scope.users_share = settings->users_share;
+	if (xstrcmp(scope.partitions, settings->partitions)) {
+		xfree(scope.partitions);
+		scope.partitions = xstrdup(settings->partitions);
+	}
+	if (xstrcmp(scope.said, scope.partitions)) {
+		_say_unknown();
+		xfree(scope.said);
+		scope.said = xstrdup(scope.partitions);
+	}
+}
+
+/* Of a mixer of bits, so that neighbouring numbers of users are not together. */
+extern bool auc_user_in_share(uint32_t uid, int share)
+{
+	uint64_t x = uid + 0x9e3779b97f4a7c15ULL;
+
+	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+	x ^= x >> 31;
+	return (int) (x % 100) < share;
+}
+
+static int _is_out(void *x, void *key)
+{
+	return !auc_is_listed(key, ((part_record_t *) x)->name);
+}
+
+extern const char *auc_out_of_scope(const job_record_t *job_ptr,
+				    const part_record_t *part_ptr)
+{
+	if (!auc_user_in_share(job_ptr->user_id, scope.users_share))
+		return "user";
+	if (!scope.partitions)
+		return NULL;
+	if (!auc_is_listed(scope.partitions, part_ptr->name) ||
+	    (job_ptr->part_ptr_list &&
+	     list_find_first(job_ptr->part_ptr_list, _is_out,
+			     scope.partitions)))
+		return "partition";
+	return NULL;
+}
+
+extern void auc_scope_free(void)
+{
+	xfree(scope.partitions);
+	xfree(scope.said);
+	scope.users_share = 100;
 }

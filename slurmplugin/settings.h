@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/* What SchedulerParameters=auc_... say; docs/slurm.md has the list. The agent's thread alone. */
+/* The settings, and for whom the auction is. */
 #ifndef AUC_SETTINGS_H
 #define AUC_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "compat.h"
+
+/* What SchedulerParameters=auc_... say; docs/slurm.md has the list. The agent's thread alone. */
 
 typedef struct {
 	char *engine;		/* settings for aucsched_configure() */
@@ -51,5 +55,28 @@ extern void auc_settings_free(auc_settings_t *settings);
  * RET ms
  */
 extern int64_t auc_pace_ms(const auc_settings_t *settings, int64_t held);
+
+/*
+ * For whom the auction is, where a site has it for a part of its jobs: auc_partitions and
+ * auc_users_share. All others' jobs are Slurm's.
+ */
+
+/* Takes the settings over, and logs partitions that there are not. Job write lock, part read lock. */
+extern void auc_scope_refresh(const auc_settings_t *settings);
+
+/*
+ * Why a job is not the auction's: NULL, "partition" or "user". A job of several partitions is the
+ * auction's if all of them are. Job read lock.
+ */
+extern const char *auc_out_of_scope(const job_record_t *job_ptr,
+				    const part_record_t *part_ptr);
+
+/* Whether a user is among the first share of a hundred, always the same ones. */
+extern bool auc_user_in_share(uint32_t uid, int share);
+
+/* Whether a name is in a list with commas. */
+extern bool auc_is_listed(const char *list, const char *name);
+
+extern void auc_scope_free(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * What the auction would have done, beside what Slurm does: see shadow.h.
+ * What the auction would have done, beside what Slurm does: see agent.h.
  *
  * To look at the queue as the auction does calls functions of Slurm that write to jobs' records:
  * reasons, which partition is being tried, marks of backfill. They are kept before that, and put
@@ -9,12 +9,10 @@
  */
 #include <string.h>
 
-#include "clock.h"
-#include "grow.h"
-#include "memo.h"
-#include "shadow.h"
-#include "shadow_log.h"
-#include "verdict.h"
+#include "agent.h"
+#include "common.h"
+#include "reason.h"
+#include "status.h"
 
 /* A file that was written so long ago is of another time. */
 #define DOWN_SECONDS 600

@@ -1,5 +1,272 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "aucsched.h"
+#include "common.h"
+#include "compat.h"
+#include "shape.h"
+
+/* ---- A choice of features, as users write it ---- */
+
+extern uint8_t auc_one_of_features(const char *features)
+{
+	size_t len = features ? strlen(features) : 0;
+	int names = 1;
+
+	if ((len < 5) || (features[0] != '[') || (features[len - 1] != ']'))
+		return 0;
+	for (size_t i = 1; i < len - 1; i++) {
+		if (strchr("[]()*!&,", features[i]))
+			return 0;
+		if (features[i] == '|') {
+			if ((features[i - 1] == '|') || (i == 1) || (i == len - 2))
+				return 0;
+			names++;
+		}
+	}
+	return ((names > 1) && (names <= UINT8_MAX)) ? names : 0;
+}
+
+extern char *auc_feature_of(const char *features, int i)
+{
+	const char *from = features + 1;
+
+	while (i--)
+		from = strchr(from, '|') + 1;
+	return xstrndup(from, strcspn(from, "|]"));
+}
+
+/*
+ * Blocks of topology/block.
+ *
+ * Slurm counts a block as BASE nodes, whatever more it has, and may join 2, 4, 8 ... of them, in
+ * their order, to larger blocks: those sizes that BlockSizes has. A job is in one block of the
+ * smallest size that it needs, and there in as few of the next smaller size as its nodes fill.
+ * With --segment each segment is in one block, wherever the others are.
+ */
+
+/* As many as Slurm has. */
+#define LEVELS 16
+
+/* The number after a key of a line, 0 if it is not there. */
+static uint64_t _number(const char *line, const char *end, const char *key)
+{
+	const char *at = strstr(line, key);
+
+	return (at && (at < end)) ? strtoul(at + strlen(key), NULL, 10) : 0;
+}
+
+static void _add_block(auc_blocks_t *blocks, const char *name)
+{
+	int len = strcspn(name, " \n");
+
+	xrecalloc(blocks->names, blocks->count + 1, sizeof(char *));
+	blocks->names[blocks->count++] = xstrdup_printf("%.*s", len, name);
+}
+
+/* RET false if no job can be told what the size means */
+static bool _add_size(auc_blocks_t *blocks, uint64_t size, bool joined)
+{
+	if (!joined && !blocks->base)
+		blocks->base = size;
+	if (!joined)
+		return size && (size == blocks->base);
+	for (int level = 1; blocks->base && (level < LEVELS); level++)
+		if (size == ((uint64_t) blocks->base << level)) {
+			blocks->levels |= 1u << level;
+			return true;
+		}
+	return false;
+}
+
+extern bool auc_blocks_read(auc_blocks_t *blocks, const char *text)
+{
+	bool ok = true;
+
+	memset(blocks, 0, sizeof(*blocks));
+	blocks->levels = 1;
+	for (const char *line = text; ok && line && *line; ) {
+		const char *end = line + strcspn(line, "\n");
+		bool joined = !xstrncmp(line, "AggregatedBlock=", 16);
+
+		if (joined || !xstrncmp(line, "BlockName=", 10)) {
+			if (!joined)
+				_add_block(blocks, line + 10);
+			ok = _add_size(blocks, _number(line, end, " BlockSize="),
+				       joined);
+		}
+		line = *end ? end + 1 : end;
+	}
+	if (!ok || !blocks->count)
+		auc_blocks_free(blocks);
+	return blocks->count;
+}
+
+extern void auc_blocks_free(auc_blocks_t *blocks)
+{
+	for (uint32_t i = 0; i < blocks->count; i++)
+		xfree(blocks->names[i]);
+	xfree(blocks->names);
+	memset(blocks, 0, sizeof(*blocks));
+}
+
+extern uint32_t auc_block_of(const auc_blocks_t *blocks, const char *name)
+{
+	uint32_t i = 0;
+
+	while ((i < blocks->count) && xstrcmp(blocks->names[i], name))
+		i++;
+	return i;
+}
+
+static uint64_t _divide_up(uint64_t a, uint64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+/* The first level from one on. RET -1 if there is none */
+static int _level_from(const auc_blocks_t *blocks, int level)
+{
+	while ((level < LEVELS) && !(blocks->levels & (1u << level)))
+		level++;
+	return (level < LEVELS) ? level : -1;
+}
+
+/* The last level before one. */
+static int _level_before(const auc_blocks_t *blocks, int level)
+{
+	for (level--; level > 0; level--)
+		if ((level < LEVELS) && (blocks->levels & (1u << level)))
+			break;
+	return MAX(level, 0);
+}
+
+static const char *_whole_job(const auc_blocks_t *blocks, uint32_t nodes,
+			      struct aucsched_job *job)
+{
+	uint64_t needs = _divide_up(nodes, blocks->base), most, in_block;
+	int level = 0, before;
+
+	while (((uint64_t) 1 << level) < needs)
+		level++;
+	before = _level_before(blocks, level);
+	most = _divide_up(nodes, (uint64_t) blocks->base << before);
+	level = _level_from(blocks, level);
+	in_block = (level < 0) ? blocks->count : ((uint64_t) 1 << level);
+	if (level < 0)
+		job->within = AUCSCHED_ROOT;
+	else
+		job->within = __builtin_popcount(blocks->levels &
+						 ((2u << level) - 1));
+	if (most >= _divide_up(in_block, (uint64_t) 1 << before))
+		return NULL;	/* it has no smaller ones to spare */
+	if (before)
+		return "blocks";	/* few of a size that is no leaf's */
+	job->switches = most;
+	return NULL;
+}
+
+extern const char *auc_block_demand(const auc_blocks_t *blocks, uint32_t nodes,
+				    uint32_t segment, struct aucsched_job *job)
+{
+	if (segment && ((segment > blocks->base) || (nodes % segment)))
+		return "segment";	/* Slurm will refuse it */
+	if (!segment || (segment == nodes))
+		return _whole_job(blocks, nodes, job);
+	if ((job->min_nodes != nodes) || (job->max_nodes != nodes))
+		return "segment";	/* of how many nodes there are to be segments? */
+	job->segment = (segment > 1) ? segment : 0;
+	return NULL;
+}
+
+/* ---- What preemption loses, in numbers ---- */
+
+/* What each run needs to begin, s: of two jobs that have just begun the smaller one is cheaper. */
+#define BEGIN_SECONDS 60
+
+/* A job that is cancelled is as dear as one that has run so many times as long and is requeued. */
+#define CANCELLED 2
+
+/* A job of one rank more is as dear as so many. */
+#define PER_RANK 256
+
+/* Of the least start's priority all preemptions together are this part. */
+#define PART 8
+
+static double _share(const auc_market_t *market, uint64_t cores, uint64_t gpus)
+{
+	return (market->cores ? (double) cores / market->cores : 0) +
+		(market->gpus ? (double) gpus / market->gpus : 0);
+}
+
+extern double auc_loss(const auc_market_t *market, const auc_stake_t *stake)
+{
+	double share = _share(market, stake->cores, stake->gpus);
+	double loss = share * market->cores *
+		(BEGIN_SECONDS + ((stake->ran > 0) ? stake->ran : 0));
+
+	if (stake->cancelled)
+		loss *= CANCELLED;
+	for (int i = 0; (i < stake->rank) && (i < 3); i++)
+		loss *= PER_RANK;
+	return (loss > 1) ? loss : 1;
+}
+
+extern uint64_t auc_price(double loss, double all, double least)
+{
+	double price = least / PART * loss / all;
+
+	if (!(price > 1))
+		return 1;
+	return (price < AUCSCHED_MAX_PRIORITY) ? price : AUCSCHED_MAX_PRIORITY;
+}
+
+/* ---- tier ---- */
+
+extern uint8_t auc_tier(int at, int weights, bool asleep, bool gpus, int tiers)
+{
+	int groups = tiers / AUC_TIER_KINDS;
+
+	if (weights > groups)
+		at = (int64_t) at * groups / weights;
+	return at * AUC_TIER_KINDS + 2 * asleep + gpus;
+}
+
+extern uint8_t auc_loaded_tier(uint8_t tier, uint8_t highest, uint32_t cores,
+			       uint32_t free_cores)
+{
+	uint32_t load = ((AUC_LOADS - 1) * (cores - free_cores) + cores - 1) /
+		cores;
+
+	return load * AUC_LOAD_TIERS +
+		auc_tier(tier / AUC_TIER_KINDS, highest / AUC_TIER_KINDS + 1,
+			 tier & 2, tier & 1, AUC_LOAD_TIERS);
+}
+
+/* ---- Segments ---- */
+
+extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,
+			    uint32_t *len, uint32_t first, int n,
+			    uint16_t cores, uint8_t gpus, uint8_t bin)
+{
+	struct aucsched_segment *last;
+
+	if (*len > first) {
+		last = &(*segments)[*len - 1];
+		if ((last->last + 1 == n) && (last->cores == cores) &&
+		    (last->gpus == gpus) && !last->bin && !bin) {
+			last->last = n;
+			return;
+		}
+	}
+	AUC_GROW(*segments, *cap, *len + 1);
+	(*segments)[(*len)++] = (struct aucsched_segment) {
+		.first = n, .last = n, .cores = cores, .gpus = gpus,
+		.bin = bin };
+}
+
 /*
  * The numbers of a job's record into the shape of its request: how many cores, on how many
  * nodes, how many on each. See shape.h. Arithmetic alone: no record, no lock.
@@ -7,10 +274,6 @@
  * Users may set most of the numbers to whatever they like (scontrol update), so that all is
  * reckoned in 64 bits, and what the library would refuse is left to Slurm.
  */
-#include <string.h>
-
-#include "compat.h"
-#include "shape.h"
 
 /* A layout while it is worked out. max_nodes and per_node: 0: any. */
 typedef struct {
@@ -23,11 +286,6 @@ typedef struct {
 	int len;
 	bool approximate, loose;
 } plan_t;
-
-static uint64_t _divide_up(uint64_t a, uint64_t b)
-{
-	return (a + b - 1) / b;
-}
 
 static shape_t *_add(plan_t *plan, const auc_numbers_t *n, shape_t shape)
 {

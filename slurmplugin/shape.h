@@ -1,16 +1,138 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/*
- * What a job asks for, as the auction counts it: cores, on how many nodes, how many on each.
- * Arithmetic alone: no record, no lock.
- */
+/* Arithmetic of requests and nodes: no record, no lock. */
 #ifndef AUC_SHAPE_H
 #define AUC_SHAPE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "aucsched.h"
+
+/* A choice of features, any one of which all nodes of a job must have: plain string work. */
+
+/*
+ * "[a|b|c]": all nodes have the same one of these features.
+ * RET how many there are; 0: it is no such text
+ */
+extern uint8_t auc_one_of_features(const char *features);
+
+/* The name of number i of them. xfree() */
+extern char *auc_feature_of(const char *features, int i);
+
+/*
+ * The blocks of topology/block, as Slurm prints them, and what it holds a job to there
+ * (eval_nodes_block.c of 24.11). Text and arithmetic alone: no record, no lock.
+ */
+
+/* All zero: nothing is known. */
+typedef struct {
+	char **names;		/* [block], in Slurm's order, which says what is joined */
+	uint32_t count, base;	/* blocks; nodes that each counts for, of BlockSizes the first */
+	uint32_t levels;	/* bit l: 2^l blocks make a block, too (AggregatedBlock); bit 0 is set */
+} auc_blocks_t;
+
+/*
+ * Reads what "scontrol show topology" prints; auc_blocks_free().
+ * RET false, and nothing is known: it does not say how large blocks are (before 24.11)
+ */
+extern bool auc_blocks_read(auc_blocks_t *blocks, const char *text);
+
+extern void auc_blocks_free(auc_blocks_t *blocks);
+
+/* The index of a block; blocks->count: there is none of this name. */
+extern uint32_t auc_block_of(const auc_blocks_t *blocks, const char *name);
+
+/*
+ * Has a job that asks for so many nodes demand what Slurm would hold it to. The levels are those
+ * of a tree with the blocks, then what is joined of them level by level, and one root.
+ * IN segment - --segment, 0: none
+ * RET NULL, or a word that says why it is left to Slurm: it is held to more than can be said
+ */
+extern const char *auc_block_demand(const auc_blocks_t *blocks, uint32_t nodes,
+				    uint32_t segment, struct aucsched_job *job);
+
+/*
+ * What is lost when jobs are preempted, as prices of the library. Arithmetic alone: no record, no
+ * lock.
+ */
+
+/* The machine. */
+typedef struct {
+	uint64_t cores, gpus;	/* in all */
+} auc_market_t;
+
+/* A running job that may be preempted. */
+typedef struct {
+	uint64_t cores, gpus;	/* that it holds, in all */
+	int64_t ran;		/* seconds; a new run begins from nothing */
+	bool cancelled;		/* somebody has to submit it anew */
+	uint8_t rank;		/* by Slurm's order those of lower ranks are to go first */
+} auc_stake_t;
+
+/* What is lost if it is preempted: at least 1, in units that are the same for all. */
+extern double auc_loss(const auc_market_t *market, const auc_stake_t *stake);
+
+/*
+ * The price of that: in proportion to what is lost, and so low that a start is worth more than all
+ * that could be lost, as long as there are numbers for it.
+ * IN loss, all - this one's, and that of all who may be preempted
+ * IN least - the least priority of those who may preempt somebody
+ * RET 1..AUCSCHED_MAX_PRIORITY
+ */
+extern uint64_t auc_price(double loss, double all, double least);
+
+/*
+ * The number of a tier of nodes: those with lower ones are used first. Arithmetic alone: no record,
+ * no lock.
+ */
+
+/* Nodes of one weight that are told apart: awake and asleep, each without and with GPUs. */
+#define AUC_TIER_KINDS 4
+
+/* How many tiers there can be: struct aucsched_node has a byte. */
+#define AUC_TIERS 256
+
+/* Loads of nodes that are told apart, where the least loaded come first, and the tiers of each. */
+#define AUC_LOADS 8
+#define AUC_LOAD_TIERS (AUC_TIERS / AUC_LOADS)
+
+/*
+ * The tier of nodes whose weight is number `at` of `weights` in ascending order, from 0; less than
+ * `tiers`, a multiple of AUC_TIER_KINDS. Nodes that are asleep come after others of their weight,
+ * and of both those with GPUs after those without. Where there are more weights than tiers have
+ * room for, neighbours count as one: what is asleep, or has GPUs, is told from what is not all the
+ * same.
+ */
+extern uint8_t auc_tier(int at, int weights, bool asleep, bool gpus, int tiers);
+
+/*
+ * The tier of a node of so many cores in all and so many free, where the least loaded come first,
+ * whatever their weight. tier is by auc_tier() with AUC_TIERS, and highest the highest of these.
+ * The node has a core.
+ */
+extern uint8_t auc_loaded_tier(uint8_t tier, uint8_t highest, uint32_t cores,
+			       uint32_t free_cores);
+
+/*
+ * Segments: neighbouring nodes on which a job has the same, as the library is told of them.
+ * The arrays are the caller's.
+ */
+
+/*
+ * Adds what a job has on node n, joined to the segment before where that is alike.
+ * IN first - index of the job's first segment
+ * IN bin - the GPU in shared use that has the job's share; 0: none
+ */
+extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,
+			    uint32_t *len, uint32_t first, int n,
+			    uint16_t cores, uint8_t gpus, uint8_t bin);
+
+/*
+ * What a job asks for, as the auction counts it: cores, on how many nodes, how many on each.
+ * Arithmetic alone: no record, no lock.
+ */
 
 /* Further layouts of a request: it would start with any of them as well. */
 #define AUC_LAYOUTS 8

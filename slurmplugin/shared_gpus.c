@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /*
- * Which gres share GPUs, and which GPUs they do: see shared_gpus.h.
+ * Which gres share GPUs, and which GPUs they do: see model.h.
  *
  * Of each GPU the gres has a record in its topology, whose bitmap has the GPU's bit, and in it how
  * much is held. Which GPUs are in shared use its gres_bit_alloc says too, but in 22.05 it
  * forgets that when one of several jobs on a GPU ends.
  */
-#include "shared_gpus.h"
+#include "model.h"
 
 /* Job write lock. */
 static uint32_t share_gres;

@@ -1,28 +1,282 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
+#include <string.h>
+
+#include "aucsched.h"
+#include "common.h"
+#include "compat.h"
+#include "model.h"
+#include "reason.h"
+#include "shape.h"
+#include "snapshot.h"
+#include "start.h"
+#include "status.h"
+
 /*
- * The cluster as flat arrays: takes the snapshot, and owns its memory. See snapshot.h.
+ * What running jobs hold of the nodes, and until when.
+ *
+ * Job and node read locks. The snapshot owns its arrays.
+ */
+
+static uint64_t _gpus_held(const gres_job_state_t *gpus, int at)
+{
+	if (!gpus || (at >= gpus->node_cnt))
+		return 0;
+	if (gpus->gres_cnt_node_alloc)
+		return gpus->gres_cnt_node_alloc[at];
+	if (gpus->gres_bit_alloc && gpus->gres_bit_alloc[at])
+		return bit_set_count(gpus->gres_bit_alloc[at]);
+	return 0;
+}
+
+/* All GPUs that a job holds on its node number at, of whatever type. */
+static uint8_t _job_gpus(const job_record_t *job_ptr, int at)
+{
+	uint32_t gpu = gres_build_id("gpu");
+	gres_state_t *gres;
+	list_itr_t *iter;
+	uint64_t held = 0;
+
+	if (!job_ptr->gres_list_alloc)
+		return 0;
+	iter = list_iterator_create(job_ptr->gres_list_alloc);
+	while ((gres = list_next(iter)))
+		if (gres->plugin_id == gpu)
+			held += _gpus_held(gres->gres_data, at);
+	list_iterator_destroy(iter);
+	return MIN(held, 15);
+}
+
+static void _add_segment(auc_snapshot_t *s, struct aucsched_running *running,
+			 int n, uint16_t cores, uint8_t gpus, uint8_t bin)
+{
+	auc_add_segment(&s->segments, &s->segments_cap,
+			&s->in.running_segments_len, running->first_segment, n,
+			cores, gpus, bin);
+	running->segments = s->in.running_segments_len - running->first_segment;
+}
+
+/*
+ * A job that holds nothing is not told of.
+ * IN job_ptr, holding - NULL: it is no job
+ */
+static void _end_running(auc_snapshot_t *s,
+			 const struct aucsched_running *running,
+			 const job_record_t *job_ptr,
+			 const auc_holding_t *holding)
+{
+	if (!running->segments)
+		return;
+	if (job_ptr)
+		auc_add_running_read(s, job_ptr);
+	AUC_GROW(s->running, s->running_cap, s->in.running_len + 1);
+	AUC_GROW(s->runners, s->runners_cap, s->in.running_len + 1);
+	memset(&s->runners[s->in.running_len], 0, sizeof(*s->runners));
+	s->running[s->in.running_len++] = *running;
+	if (holding)
+		auc_add_running_uses(s, holding);
+}
+
+/*
+ * Takes what a job holds on node n off it.
+ * IN at - the number of the node among the job's
+ * IN cores - how many the job was given there
+ * IN bin - the GPU of its share, 0: none
+ */
+static void _take_off(auc_snapshot_t *s, struct aucsched_running *running,
+		      const job_record_t *job_ptr, int n, int at, int cores,
+		      uint8_t bin)
+{
+	const job_resources_t *held = job_ptr->job_resrcs;
+	struct aucsched_node *node = &s->nodes[n];
+	uint8_t gpus = _job_gpus(job_ptr, at);
+
+	/* What is shared, or on its way out, is counted once. */
+	cores = MIN(cores, node->free_cores);
+	node->free_cores -= cores;
+	gpus = MIN(gpus, s->spare_gpus[n]);
+	s->spare_gpus[n] -= gpus;
+	if (held->memory_allocated)
+		s->free_memory[n] -= MIN(held->memory_allocated[at],
+					 s->free_memory[n]);
+	if (cores)
+		_add_segment(s, running, n, cores, gpus, bin);
+}
+
+/*
+ * Takes what a job holds off its nodes, and remembers until when. Where it holds other amounts of
+ * further resources than on the nodes before, it goes on as another running job.
+ */
+static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
+{
+	job_resources_t *held = job_ptr->job_resrcs;
+	int first = 0, at = 0, last = bit_fls(held->node_bitmap);
+	auc_holding_t here, before = { { 0 } };
+	uint32_t others = s->in.running_len;
+	struct aucsched_running running = {
+		.end = job_ptr->end_time,
+		.first_segment = s->in.running_segments_len,
+	};
+
+	if (running.end <= s->in.now)
+		running.end = s->in.now + 1;
+	for (int n = bit_ffs(held->node_bitmap); n >= 0 && n <= last; n++) {
+		auc_share_t share;
+		int cores, taken;
+
+		if (!bit_test(held->node_bitmap, n))
+			continue;
+		cores = node_record_table_ptr[n]->tot_cores;
+		taken = auc_gave_cores(job_ptr) ? 0 :
+			bit_set_count_range(held->core_bitmap, first,
+					    first + cores);
+		auc_look_at_holding(s, job_ptr, n, at, &here);
+		share = auc_take_share(s, job_ptr, n, at);
+		if (memcmp(&here, &before, sizeof(here)) ||
+		    (share.share != running.share)) {
+			_end_running(s, &running, job_ptr, &before);
+			running.share = share.share;
+			running.first_segment = s->in.running_segments_len;
+			running.segments = 0;
+			before = here;
+		}
+		_take_off(s, &running, job_ptr, n, at, taken, share.bin);
+		first += cores;
+		at++;
+	}
+	_end_running(s, &running, job_ptr, &before);
+	/* In several parts it can't be preempted: the others would go on. */
+	if (s->in.running_len == others + 1)
+		s->runners[others].job_id = job_ptr->job_id;
+}
+
+/* What is idle in blocks that a job has to itself is taken until it ends. */
+static void _add_own_blocks(auc_snapshot_t *s, const job_record_t *job_ptr)
+{
+	bitstr_t *own = auc_own_blocks(job_ptr);
+	struct aucsched_running running = {
+		.end = MAX(job_ptr->end_time, s->in.now + 1),
+		.first_segment = s->in.running_segments_len,
+	};
+
+	for (int n = 0; own && (n < s->in.nodes_len); n++) {
+		struct aucsched_node *node = &s->nodes[n];
+		int gpus = MIN(node->free_gpus, s->spare_gpus[n]);
+
+		if (!bit_test(own, n) || !node->free_cores)
+			continue;
+		_add_segment(s, &running, n, node->free_cores, gpus, 0);
+		s->spare_gpus[n] -= gpus;
+		node->free_cores = node->free_gpus = 0;
+	}
+	FREE_NULL_BITMAP(own);
+	_end_running(s, &running, NULL, NULL);
+}
+
+/* One node of a place that is kept, as if its job ran there. */
+static void _add_kept(auc_snapshot_t *s, const auc_hold_t *hold,
+		      const auc_request_t *request,
+		      const part_record_t *part_ptr, uint32_t n,
+		      const struct aucsched_segment *segment)
+{
+	struct aucsched_node *node = &s->nodes[n];
+	auc_holding_t holding;
+	struct aucsched_running running = {
+		.end = s->in.now + hold->s.jobs[0].time_limit,
+		.first_segment = s->in.running_segments_len,
+	};
+	int cores = MIN(segment->cores, node->free_cores);
+	int gpus = MIN(segment->gpus, s->spare_gpus[n]);
+
+	node->free_cores -= cores;
+	s->spare_gpus[n] -= gpus;
+	auc_look_at_promise(s, request, part_ptr, segment, n, &holding);
+	if (cores)
+		_add_segment(s, &running, n, cores, gpus, 0);
+	_end_running(s, &running, NULL, &holding);
+}
+
+/*
+ * Places that are kept are as taken. They come first: what is left of a node to those who are on their
+ * way out is what is theirs alone.
+ */
+static void _add_holds(auc_snapshot_t *s)
+{
+	uint32_t len;
+	const auc_hold_t *holds = auc_holds(&len);
+
+	for (uint32_t i = 0; i < len; i++) {
+		job_record_t *job_ptr = find_job_record(holds[i].job_id);
+		part_record_t *part_ptr;
+		auc_request_t request;
+
+		if (!job_ptr || !(part_ptr = job_ptr->part_ptr) ||
+		    auc_model(job_ptr, part_ptr, &request))
+			continue;
+		for (uint32_t k = 0; k < holds[i].out.segments_len; k++) {
+			const struct aucsched_segment *segment =
+				&holds[i].out.segments[k];
+
+			for (uint32_t n = segment->first;
+			     (n <= segment->last) && (n < s->in.nodes_len); n++)
+				_add_kept(s, &holds[i], &request, part_ptr, n,
+					  segment);
+		}
+	}
+}
+
+/*
+ * Nodes that take no job for the moment are as if somebody had all that is free there for
+ * another second: a job that needs them waits, which is not the same as that it
+ * can never run.
+ */
+static void _add_busy(auc_snapshot_t *s)
+{
+	struct aucsched_running busy = {
+		.end = s->in.now + 1,
+		.first_segment = s->in.running_segments_len,
+	};
+
+	for (int n = 0; n < node_record_count; n++) {
+		struct aucsched_node *node = &s->nodes[n];
+
+		node->free_gpus = MIN(node->free_gpus, s->spare_gpus[n]);
+		if (!node->up || auc_takes_jobs(n) || !node->free_cores)
+			continue;
+		_add_segment(s, &busy, n, node->free_cores, node->free_gpus, 0);
+		node->free_cores = node->free_gpus = 0;
+	}
+	_end_running(s, &busy, NULL, NULL);
+}
+
+/* Takes what running jobs hold off the nodes, which must be there. */
+static void _add_running(auc_snapshot_t *s)
+{
+	job_record_t *job_ptr;
+	list_itr_t *iter = list_iterator_create(job_list);
+
+	_add_holds(s);
+	/* Those who are on their way out come last. */
+	for (int last = 0; last <= 1; last++) {
+		list_iterator_reset(iter);
+		while ((job_ptr = list_next(iter)))
+			if (auc_holds_nodes(job_ptr) &&
+			    ((job_ptr->preempt_time != 0) == last))
+				_add_job(s, job_ptr);
+	}
+	list_iterator_reset(iter);
+	while ((job_ptr = list_next(iter)))
+		if (auc_holds_nodes(job_ptr))
+			_add_own_blocks(s, job_ptr);
+	list_iterator_destroy(iter);
+	_add_busy(s);
+}
+
+/*
+ * The cluster as flat arrays: takes the snapshot, and owns its memory.
  *
  * Under the locks, but for auc_snapshot_free().
  */
-#include <string.h>
-
-#include "asleep.h"
-#include "files.h"
-#include "gpu_shares.h"
-#include "memo.h"
-#include "model.h"
-#include "nodes.h"
-#include "preempt_rights.h"
-#include "queue.h"
-#include "request_swap.h"
-#include "resources.h"
-#include "running.h"
-#include "shared_gpus.h"
-#include "snapshot.h"
-#include "tiers.h"
-#include "topology.h"
-#include "verdict.h"
 
 static void _clear(auc_snapshot_t *s, uint32_t cycle)
 {
@@ -85,7 +339,7 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_add_asleep(s);
 	auc_add_stores(s, settings);
 	auc_begin_resources(s, settings);
-	auc_add_running(s);
+	_add_running(s);
 	auc_end_resources(s);
 	auc_add_loads(s);
 	auc_rights_begin(s, settings->preempt && settings->counts);

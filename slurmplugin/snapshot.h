@@ -1,21 +1,46 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/*
- * The cluster as flat arrays, which the library is shown. The arrays are the snapshot's: they
- * grow, and are kept from cycle to cycle. Those who fill them (nodes.c, running.c, queue.c and so
- * on) do so in auc_snapshot_take(), in the agent's thread and under the locks; afterwards that
- * thread reads them without a lock.
- */
+/* The cluster as flat arrays. */
 #ifndef AUC_SNAPSHOT_H
 #define AUC_SNAPSHOT_H
 
-#include "alternative_note.h"
 #include "aucsched.h"
-#include "claims.h"
 #include "compat.h"
-#include "price.h"
+#include "request.h"
 #include "select_hooks.h"
 #include "settings.h"
+#include "shape.h"
+
+/* The nodes that the backfill scheduler has promised to jobs. Job and node read locks. */
+
+/* More claims than this are not looked at: those of the first jobs count. */
+#define AUC_CLAIMS_MAX 64
+
+/* What a job that is left to Slurm has been promised by the backfill scheduler. */
+typedef struct {
+	time_t start;
+	bitstr_t *nodes;	/* owned */
+} auc_claim_t;
+
+typedef struct {
+	auc_claim_t claims[AUC_CLAIMS_MAX];
+	int len;
+} auc_claims_t;
+
+/* Notes what a job is planned to get, if it is. */
+extern void auc_claims_add(auc_claims_t *claims, job_record_t *job_ptr);
+
+/* Takes off nodes those of the first len claims, if they start before end. */
+extern void auc_claims_exclude(const auc_claims_t *claims, int len, int64_t end,
+			       bitstr_t *nodes);
+extern void auc_claims_free(auc_claims_t *claims);
+
+/*
+ * The cluster as flat arrays, which the library is shown. The arrays are the snapshot's: they
+ * grow, and are kept from cycle to cycle. Those who fill them (resources.c, snapshot.c, queue.c and so
+ * on) do so in auc_snapshot_take(), in the agent's thread and under the locks; afterwards that
+ * thread reads them without a lock.
+ */
 
 /* What an alternative of the library is: a line of the job's script, or its own request otherwise. */
 typedef struct {
@@ -33,7 +58,7 @@ typedef struct {
 	bool approximate;
 	bool reads;		/* it names an input file */
 	bool lets_sleep;	/* it is not shown nodes that are powered down */
-	bool put_off;		/* it won, and waits for the next cycle: see job_memory.c */
+	bool put_off;		/* it won, and waits for the next cycle: see resources.c */
 	uint64_t memory;	/* MB a node, or a CPU with MEM_PER_CPU; 0: none is consumed */
 	uint64_t gpu_memory;	/* MB a GPU of a node */
 	bool all_memory;	/* all of its nodes' */
@@ -50,7 +75,7 @@ typedef struct {
 	uint32_t first_alternative; /* index in the snapshot's */
 } auc_row_t;
 
-/* A running job of the library that may be preempted: see preempt_rights.c. */
+/* A running job of the library that may be preempted: see preempt.c. */
 typedef struct {
 	uint32_t job_id;	/* 0: it is no job, or not all of one */
 	uint32_t order;		/* Slurm's: lower ones are to go first */
@@ -108,7 +133,7 @@ typedef struct {
 	uint64_t *free_memory;	/* [node], MB */
 	uint32_t *gpu_type;	/* [node], 0: no GPUs, AUC_GPU_TYPES: several types */
 	uint8_t *spare_gpus;	/* [node], held by nobody */
-	/* Shares of GPUs: see gpu_shares.c. */
+	/* Shares of GPUs: see resources.c. */
 	uint32_t *share_sizes;	/* [node] */
 	struct aucsched_shared_gpu *shared_gpus;
 	uint32_t *first_shared;	/* [node], and one more: its first of these */

@@ -1,13 +1,147 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/* Decisions into jobs that have their nodes. Under the locks. */
+/* Decisions into jobs that have their nodes. */
 #ifndef AUC_START_H
 #define AUC_START_H
 
+#include "aucsched.h"
 #include "compat.h"
-#include "launch.h"
+#include "save.h"
 #include "select_hooks.h"
 #include "snapshot.h"
+
+/*
+ * Places that are kept: a job has been decided on, and others have to end before it can start. Until
+ * then its place is nobody else's. All under the job write lock; an array that is handed out is good
+ * as long as that is held, and until the next call that adds or drops.
+ */
+
+typedef struct {
+	uint32_t job_id;	/* who waits */
+	auc_snapshot_t s;	/* of one row, 0: the job's as it was decided on, */
+	struct aucsched_output out; /* and what was decided */
+	bitstr_t *nodes;	/* of the place */
+	uint32_t *victims;	/* job ids of those who are to end */
+	uint32_t victims_len;
+	time_t until;		/* it is given up then; later while somebody has a grace time */
+} auc_hold_t;
+
+/*
+ * Keeps what was decided for a row.
+ * IN job_ptr - the row's; of an array, the task
+ * IN victims, len - copied
+ */
+extern void auc_hold_add(const auc_snapshot_t *snapshot,
+			 const struct aucsched_output *out, uint32_t row,
+			 const job_record_t *job_ptr, const uint32_t *victims,
+			 uint32_t len, time_t until);
+extern auc_hold_t *auc_holds(uint32_t *len);
+extern void auc_hold_drop(uint32_t i); /* the last one takes its number */
+extern bool auc_holds_any(uint32_t job_id); /* whether one is the job's */
+
+/* Takes the nodes of all that are kept for others than the job off nodes. */
+extern void auc_holds_keep(const job_record_t *job_ptr, bitstr_t *nodes);
+
+extern void auc_holds_free(void); /* drops all */
+
+/*
+ * Nodes that are powered down: they are woken for jobs that find no place without them. Under the
+ * locks.
+ */
+
+/* Which nodes are powered down. */
+extern void auc_add_asleep(auc_snapshot_t *snapshot);
+
+/*
+ * Takes them off the nodes that a job is shown, if those that are up would do.
+ * RET whether it did
+ */
+extern bool auc_let_sleep(const auc_snapshot_t *snapshot,
+			  const struct aucsched_job *job, bitstr_t *nodes);
+
+/*
+ * After a decision: notes the jobs that found no place without the nodes that are powered down,
+ * which the next cycle lets have them; and takes that back from the others.
+ * IN woke - that was this cycle: nobody is noted
+ * RET whether jobs wait that were decided on without those nodes
+ */
+extern bool auc_may_wake(const auc_snapshot_t *snapshot,
+			 const struct aucsched_output *out, bool woke);
+
+/*
+ * What stock Slurm would allocate to a job now: as an offer of the snapshot, as a yes or no, and
+ * as a start. All under the locks.
+ */
+
+/* What a test changes in a job's record; its gres lists are swapped for copies. */
+typedef struct {
+	time_t start_time;
+	uint32_t total_cpus, total_nodes, cpu_cnt, usable_nodes;
+	uint64_t memory;
+	uint32_t reason, node_cnt_wag;
+	uint16_t protocol;
+	char *desc;
+	list_t *gres, *accumulated;
+} auc_tested_t;
+
+/* Around a question about a job, which is afterwards as it was. */
+extern void auc_test_begin(auc_tested_t *tested, job_record_t *job_ptr);
+extern void auc_test_end(const auc_tested_t *tested, job_record_t *job_ptr);
+
+/* What is tested goes by what was tested before it: as if the earlier jobs had started. */
+typedef struct {
+	bitstr_t **taken;	/* [node]: cores; NULL until the first */
+} auc_offers_t;
+
+/*
+ * Asks stock Slurm what it would give to the job of a row now, and adds that to the snapshot
+ * as the job's offer. The job is as it was afterwards. Under the locks.
+ * IN nodes - those that the job may use
+ */
+extern void auc_offer(auc_snapshot_t *snapshot, auc_offers_t *offers,
+		      auc_select_hooks_t *hooks, job_record_t *job_ptr,
+		      const bitstr_t *nodes, uint32_t row);
+extern void auc_offers_free(auc_offers_t *offers);
+
+/*
+ * Asks stock Slurm whether it would start the job now on some of the nodes. The job is as it was
+ * afterwards. Under the locks.
+ */
+extern bool auc_could_start(auc_select_hooks_t *hooks, job_record_t *job_ptr,
+			    const bitstr_t *nodes);
+
+/* Whether it would on any nodes of its partition, if it preempted jobs there, and only then. */
+extern bool auc_would_preempt(auc_select_hooks_t *hooks, job_record_t *job_ptr);
+
+/*
+ * Has stock Slurm start it there, whoever else keeps the job; it is to be launched then. Under the
+ * locks. RET as select_nodes()
+ */
+extern int auc_select_among(auc_select_hooks_t *hooks, job_record_t *job_ptr,
+			    const bitstr_t *nodes);
+
+/*
+ * Makes the next task of an array's record a job of its own; any other job is that already.
+ * RET that job, or NULL
+ */
+extern job_record_t *auc_split(job_record_t *job_ptr);
+
+/*
+ * The place of a decision as a pin: exact cores and GPUs of its nodes. Bitmaps of a pin are its own,
+ * also of one that could not be made. Job and node read locks.
+ */
+
+/*
+ * The same where jobs are to end first. Which GPUs Slurm's selection says.
+ * IN later - cores, by node, of those who are to end: taken where idle ones do not do
+ */
+extern bool auc_pin_make_room(auc_pin_t *pin,
+			      const struct aucsched_segment *segments,
+			      uint32_t len, bitstr_t **idle, bitstr_t **later);
+
+extern void auc_pin_free(auc_pin_t *pin);
+
+/* Decisions into jobs that have their nodes. Under the locks. */
 
 /*
  * Gives jobs their nodes as decided, from starts->next on, until all are done or
@@ -46,5 +180,56 @@ extern job_record_t *auc_start_ask(const auc_snapshot_t *snapshot,
 				   uint32_t row, auc_pin_t *pin,
 				   bitstr_t **room, auc_select_hooks_t *hooks,
 				   auc_starts_t *starts);
+
+/*
+ * Has Slurm preempt jobs, each once. All under the locks: read lock on the configuration, write locks
+ * on jobs and nodes.
+ */
+
+/* A job that is to end, and for whom. */
+typedef struct {
+	uint32_t victim, preemptor; /* job ids */
+} auc_end_t;
+
+typedef struct {
+	auc_end_t *of;		/* xfree() */
+	uint32_t len;
+	size_t cap;
+} auc_ends_t;
+
+/* Has one be preempted that may have a grace time, or had one. RET whether it ran */
+extern bool auc_end(uint32_t victim, job_record_t *preemptor);
+
+/* Starts that waited until others had ended. Under the locks, the agent's thread alone. */
+
+/* Who waits on. */
+typedef enum {
+	AUC_NOBODY,
+	AUC_FOR_GRACE,		/* for jobs that still run */
+	AUC_FOR_NODES		/* some for nodes to be clean, which is a matter of moments */
+} auc_waits_t;
+
+/*
+ * Starts those whose victims have ended, ends those whose grace is over, and gives up places that
+ * have been waited for too long. Before a snapshot is taken; auc_launch() has to follow.
+ */
+extern auc_waits_t auc_holds_tend(auc_select_hooks_t *hooks,
+				  auc_starts_t *starts);
+
+/*
+ * Jobs that have to end before others can start: has Slurm preempt them, and keeps the places. Under
+ * the locks, the agent's thread alone.
+ */
+
+/*
+ * For the starts that have to wait for others: asks Slurm whether these would do, preempts them,
+ * and keeps the places. A start that has become possible meanwhile is made. After auc_start().
+ * IN budget_us - who is not looked at by then bids anew
+ * RET how many jobs have been preempted
+ */
+extern uint32_t auc_preempt(const auc_snapshot_t *snapshot,
+			    const struct aucsched_output *out,
+			    auc_select_hooks_t *hooks, int64_t budget_us,
+			    auc_starts_t *starts);
 
 #endif

@@ -1,13 +1,73 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/* The figures for `aucsched status`. The agent's thread alone, without a lock. */
+/* What is kept of the jobs and of the starts, and told in files. */
 #ifndef AUC_STATUS_H
 #define AUC_STATUS_H
 
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "compat.h"
 #include "library.h"
-#include "misses.h"
 #include "settings.h"
 #include "snapshot.h"
+
+/*
+ * What is remembered of pending jobs from cycle to cycle. All under the job write lock; a memo
+ * moves as others are made, and is there until a sweep forgets it.
+ */
+
+typedef struct {
+	uint32_t job_id;	/* 0: empty slot */
+	uint32_t cycle;		/* the last one that saw the job */
+	uint32_t settled;	/* the last one in which it got rows, or was left to Slurm */
+	uint8_t misses;		/* starts that failed since the last one that did not */
+	bool may_wake;		/* it found no place on nodes that are up */
+	int missed_rc;		/* of the last of them that was logged */
+	bool left;		/* to Slurm, until the next cycle says otherwise */
+	bool no_place;		/* nor had Slurm: the next cycle goes by what backfill plans for it */
+	bool stuck;		/* it found no place in the last decision */
+	uint8_t verdict;	/* the last decision on it, plus 1; 0: it had no row */
+	const char *why;	/* the word that was logged; static text */
+	uint8_t unmodelled;	/* bit k: alternative k + 1 was logged as left out */
+	int64_t until;		/* left to Slurm until then, by auc_now_s(), for its misses */
+	const char *until_why;	/* or for another reason: the word; static text */
+	int64_t could_us;	/* Slurm could start it, since; 0: or could not. Monotonic */
+	int64_t asked_us;	/* when it last said so */
+} auc_memo_t;
+
+extern auc_memo_t *auc_memo_find(uint32_t job_id);
+extern auc_memo_t *auc_memo_of(uint32_t job_id);	/* made if need be */
+/* Forgets jobs not seen in the cycle. IN gone - called for each before; may be NULL */
+extern void auc_memo_sweep(uint32_t cycle, void (*gone)(uint32_t job_id));
+extern void auc_memo_free(void);
+
+/*
+ * Starts that failed: counted by reason, for the status, and noted of the job, which is Slurm's
+ * after a few.
+ */
+
+/* Starts that failed, by what was said of them. */
+#define AUC_MISSES 16
+#define AUC_MISS_SIZE 64
+
+typedef struct {
+	struct {
+		char why[AUC_MISS_SIZE];
+		uint64_t count;
+	} of[AUC_MISSES];
+	int len;
+} auc_misses_t;
+
+/* Counts. IN why - such as slurm_strerror()'s; those of many kinds are "other" */
+extern void auc_miss(auc_misses_t *misses, const char *why, uint64_t count);
+extern void auc_misses_add(auc_misses_t *misses, const auc_misses_t *more);
+
+/* A start failed, with an error of Slurm's. Under the locks. */
+extern void auc_missed(job_record_t *job_ptr, int rc);
+
+/* The figures for `aucsched status`. The agent's thread alone, without a lock. */
 
 typedef struct {
 	int64_t last, max;
@@ -63,5 +123,84 @@ extern void auc_status_write(const auc_status_t *status,
 
 /* RET false with errno; and then there is no new file */
 extern bool auc_status_replace(const char *path, const char *text);
+
+/*
+ * What the auction would have started, and what Slurm did, as lines of JSON in a file; docs/slurm.md
+ * tells of them. The agent's thread alone; nothing here takes a lock or needs one, and nothing
+ * here but auc_shadow_flush() touches the file.
+ */
+
+/* One run of a job: whatever is requeued is another one. */
+typedef struct {
+	uint32_t job;		/* of a task: its array's */
+	uint32_t task;		/* NO_VAL: it is no task of an array */
+	uint32_t restarts;
+} auc_shadow_key_t;
+
+/* A place: nodes NULL if there is none. */
+typedef struct {
+	time_t time;		/* from when */
+	char *nodes;		/* owned */
+	uint32_t cpus, gpus;
+} auc_shadow_place_t;
+
+typedef struct auc_shadow_entry {
+	auc_shadow_key_t key;
+	uint32_t user, cpus, nodes; /* as asked for */
+	char *partition;	/* owned */
+	time_t submit, eligible;
+	auc_shadow_place_t would, slurm;
+	char bid_class;
+	uint32_t victims;	/* jobs that had to end first */
+	const char *before;	/* what the last cycle before Slurm's start said of it; static text */
+	const char *left;	/* the word why it was left to Slurm; static text, or NULL */
+	time_t end;		/* 0: it has not ended */
+	const char *state;	/* how it did; static text */
+	bool dirty;		/* something of it is not in the file */
+	uint32_t mark;		/* of the caller */
+	struct auc_shadow_entry *next;
+} auc_shadow_entry_t;
+
+/* The machine at a moment. Stranded: GPUs that are free on nodes without a free core. */
+typedef struct {
+	time_t time;
+	uint32_t queue, running;
+	uint64_t cores, cores_used, gpus, gpus_used, gpus_stranded;
+	/* With what the auction would have started just then. */
+	uint64_t would_cores, would_gpus, would_stranded;
+} auc_shadow_sample_t;
+
+/* NULL: there is none, or with make, too many are known. */
+extern auc_shadow_entry_t *auc_shadow_entry(const auc_shadow_key_t *key,
+					    bool make);
+
+/* Calls with each entry; those for which it returns false are forgotten once they are written. */
+extern void auc_shadow_each(bool (*keep)(auc_shadow_entry_t *entry, void *arg),
+			    void *arg);
+
+/* At most once a minute; others are dropped. */
+extern void auc_shadow_sample(const auc_shadow_sample_t *sample);
+
+typedef struct {
+	const char *path;
+	int64_t limit;		/* bytes, of the file and the one before it together */
+	int mode;		/* permissions */
+	const char *version, *slurm, *settings;
+	int interval;		/* s */
+} auc_shadow_file_t;
+
+/*
+ * Appends what is new. The file is moved to PATH.old when it has half of the limit; what is not
+ * over yet is written again. A fault is logged once, and what could not be written is tried again.
+ */
+extern void auc_shadow_flush(const auc_shadow_file_t *file, time_t now);
+
+/* When the file was last written before this process opened it; 0: there was none. */
+extern time_t auc_shadow_before(const char *path);
+
+/* The line of an entry, with its end. The caller frees it. */
+extern char *auc_shadow_line(const auc_shadow_entry_t *entry);
+
+extern void auc_shadow_log_free(void);
 
 #endif

@@ -1,26 +1,162 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
+#include "common.h"
+#include "model.h"
+#include "start.h"
+#include "status.h"
+
 /*
- * Jobs that have to end before others can start: see victims.h.
+ * Jobs that Slurm is to preempt.
+ *
+ * By slurm_job_preempt(), as Slurm's _preempt_jobs() does it: modes, grace times and signals are
+ * Slurm's. Called again when the grace is over it kills; otherwise job_time_limit() would, up to half
+ * a minute later.
+ */
+
+/* Beyond Slurm's own times for an end. */
+#define SPARE_SECONDS 60
+
+/* _preempt_jobs() reads it when it is called first. */
+static void _read_signal(void)
+{
+	preempt_send_user_signal =
+		xstrcasestr(slurm_conf.slurmctld_params,
+			    "preempt_send_user_signal") != NULL;
+}
+
+extern bool auc_end(uint32_t victim, job_record_t *preemptor)
+{
+	job_record_t *job_ptr = find_job_record(victim);
+
+	if (!job_ptr || !auc_holds_nodes(job_ptr))
+		return false;
+	(void) slurm_job_preempt(job_ptr, preemptor,
+				 slurm_job_preempt_mode(job_ptr), true);
+	return true;
+}
+
+/* Adds one, unless the victim is there. */
+static void _ends_add(auc_ends_t *ends, uint32_t victim, uint32_t preemptor)
+{
+	for (uint32_t i = 0; i < ends->len; i++)
+		if (ends->of[i].victim == victim)
+			return;
+	AUC_GROW(ends->of, ends->cap, ends->len + 1);
+	ends->of[ends->len++] = (auc_end_t) { victim, preemptor };
+}
+
+/* Has all be preempted. RET how many of them ran */
+static uint32_t _ends_all(const auc_ends_t *ends)
+{
+	uint32_t ended = 0;
+
+	_read_signal();
+	for (uint32_t i = 0; i < ends->len; i++) {
+		job_record_t *preemptor =
+			find_job_record(ends->of[i].preemptor);
+
+		if (preemptor && auc_end(ends->of[i].victim, preemptor))
+			ended++;
+	}
+	return ended;
+}
+
+/* Until when nodes of a job should be clean that is killed at end. */
+static time_t _ends_until(time_t end)
+{
+	return end + slurm_conf.kill_wait + slurm_conf.msg_timeout +
+		SPARE_SECONDS;
+}
+
+/*
+ * Starts that waited until others had ended.
+ *
+ * The agent's thread, under the locks: read lock on the configuration, write locks on jobs and nodes.
+ */
+
+/* Ends those whose grace is over. RET whether some hold their nodes still */
+static bool _still_run(auc_hold_t *hold, job_record_t *job_ptr)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < hold->victims_len; i++) {
+		job_record_t *victim = find_job_record(hold->victims[i]);
+
+		/* One that runs anew has not been preempted again. */
+		if (!victim || !victim->preempt_time || !auc_holds_nodes(victim))
+			continue;
+		/* That of its grace. */
+		hold->until = MAX(hold->until, _ends_until(victim->end_time));
+		if (time(NULL) >= victim->end_time)
+			(void) auc_end(hold->victims[i], job_ptr);
+		any |= auc_holds_nodes(victim);
+	}
+	return any;
+}
+
+static bool _may_wait(const auc_hold_t *hold, const job_record_t *job_ptr)
+{
+	return job_ptr && IS_JOB_PENDING(job_ptr) && job_ptr->priority &&
+		(hold->s.config == slurm_conf.last_update) &&
+		(hold->s.in.nodes_len == node_record_count);
+}
+
+/* RET what the place is kept for; AUC_NOBODY: it is not */
+static auc_waits_t _tend(auc_hold_t *hold, auc_select_hooks_t *hooks,
+			 auc_starts_t *starts)
+{
+	job_record_t *job_ptr = find_job_record(hold->job_id);
+	bitstr_t **idle;
+	bool started, run;
+
+	if (!_may_wait(hold, job_ptr))
+		return AUC_NOBODY;
+	run = _still_run(hold, job_ptr);
+	if ((run || bit_overlap_any(hold->nodes, cg_node_bitmap)) &&
+	    (time(NULL) < hold->until))
+		return run ? AUC_FOR_GRACE : AUC_FOR_NODES;
+	idle = auc_idle_cores(hold->nodes);
+	started = auc_start_row(&hold->s, &hold->out, 0, idle, hooks, starts);
+	auc_cores_free(idle);
+	if (!started) {
+		auc_missed(job_ptr, ESLURM_NODES_BUSY);
+		info("aucsched: the place of %pJ is given up, it bids anew",
+		     job_ptr);
+	}
+	return AUC_NOBODY;
+}
+
+extern auc_waits_t auc_holds_tend(auc_select_hooks_t *hooks,
+				  auc_starts_t *starts)
+{
+	auc_waits_t waits = AUC_NOBODY;
+	uint32_t len, i = 0;
+	auc_hold_t *holds = auc_holds(&len);
+
+	while (i < len) {
+		auc_waits_t here = _tend(&holds[i], hooks, starts);
+
+		waits = MAX(waits, here);
+		if (here != AUC_NOBODY)
+			i++;
+		else
+			auc_hold_drop(i);
+		holds = auc_holds(&len);
+	}
+	return waits;
+}
+
+/*
+ * Jobs that have to end before others can start.
  *
  * The library says which. Before anybody is preempted stock select_nodes() is asked, with its own
  * candidates cut down to these: it looks at all that a start looks at, by the rules of this moment,
  * and names those that it would preempt. When all starts of the cycle have been asked about, these
- * are preempted (ends.c). The places are kept (holds.c) until the nodes are clean, and then the starts
- * are made as any other (late_starts.c).
+ * are preempted (victims.c). The places are kept (offer.c) until the nodes are clean, and then the starts
+ * are made as any other (victims.c).
  *
  * The agent's thread, under the locks: read lock on the configuration, write locks on jobs and nodes.
  */
-#include "clock.h"
-#include "cores.h"
-#include "ends.h"
-#include "grow.h"
-#include "holds.h"
-#include "misses.h"
-#include "nodes.h"
-#include "pin.h"
-#include "start.h"
-#include "victims.h"
 
 /* What the starts of a cycle share. */
 typedef struct {
@@ -83,10 +219,10 @@ static void _keep(round_t *round, uint32_t row, job_record_t *job_ptr,
 		  const auc_pin_t *pin, const named_t *named)
 {
 	for (uint32_t i = 0; i < named->len; i++)
-		auc_ends_add(&round->ends, named->ids[i],
+		_ends_add(&round->ends, named->ids[i],
 			     job_ptr->job_id);
 	auc_hold_add(round->s, round->out, row, job_ptr, named->ids, named->len,
-		     auc_ends_until(time(NULL)));
+		     _ends_until(time(NULL)));
 	_tell_waits(job_ptr);
 	for (int n = 0; n < node_record_count; n++) {
 		if (!pin->cores[n])
@@ -252,7 +388,7 @@ extern uint32_t auc_preempt(const auc_snapshot_t *s,
 		else
 			_ask(&round, row);
 	}
-	ended = auc_ends_all(&round.ends);
+	ended = _ends_all(&round.ends);
 	auc_cores_free(round.idle);
 	auc_cores_free(round.later);
 	xfree(round.ends.of);

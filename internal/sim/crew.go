@@ -318,7 +318,7 @@ func (s *simulator) ask() error {
 }
 
 // beginSeconds is what a run needs to begin, and worthPart which part of the least start's worth
-// all prices are together: slurmplugin/price.c.
+// all prices are together: slurmplugin/shape.c.
 const (
 	beginSeconds = 60
 	worthPart    = 8

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../alternative.h"
-#include "../alternative_note.h"
-#include "../note.h"
+#include "../request.h"
+#include "../common.h"
 #include "units.h"
 
 static const struct {

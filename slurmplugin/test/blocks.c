@@ -3,7 +3,7 @@
 /* Blocks as Slurm 24.11 prints them, and what it holds jobs to there. */
 #include <string.h>
 
-#include "../blocks.h"
+#include "../shape.h"
 #include "units.h"
 
 #define BLOCK(name, index) \

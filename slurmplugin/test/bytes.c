@@ -4,13 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../gpu_range.h"
-#include "../input_file.h"
-#include "../invasic.h"
-#include "../journal.h"
+#include "../request.h"
+#include "../save.h"
 #include "../settings.h"
-#include "../update.h"
-#include "../yes_no.h"
+#include "../common.h"
 #include "units.h"
 
 static void _fuzz_update(const char *text)

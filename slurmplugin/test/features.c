@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../features.h"
+#include "../shape.h"
 #include "units.h"
 
 static const struct {

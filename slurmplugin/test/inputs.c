@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../input_file.h"
+#include "../request.h"
 #include "../settings.h"
 #include "aucsched.h"
 #include "units.h"

@@ -3,7 +3,7 @@
 /* Invasive jobs: what a comment says. */
 #include <string.h>
 
-#include "../invasic.h"
+#include "../request.h"
 #include "units.h"
 
 static const struct {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../journal.h"
+#include "../save.h"
 #include "units.h"
 
 static void _test_lines(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /* Memos of jobs. */
-#include "../memo.h"
+#include "../status.h"
 #include "units.h"
 
 static uint32_t gone;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "aucsched.h"
-#include "../price.h"
+#include "../shape.h"
 #include "units.h"
 
 #define JOBS 200

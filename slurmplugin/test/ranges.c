@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../gpu_range.h"
+#include "../request.h"
 #include "units.h"
 
 extern bool units_is_type(const char *name)

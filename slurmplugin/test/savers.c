@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../saver.h"
+#include "../save.h"
 #include "units.h"
 
 #if !AUC_THREADS_ARE_POOLED

@@ -8,8 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../scope.h"
-#include "../shadow_log.h"
+#include "../settings.h"
+#include "../status.h"
 #include "units.h"
 
 /* slurmctld's. */

@@ -8,10 +8,9 @@
 #include <unistd.h>
 
 #include "../library.h"
-#include "../misses.h"
+#include "../status.h"
 #include "../settings.h"
 #include "../snapshot.h"
-#include "../status.h"
 #include "units.h"
 
 static void _test_misses(void)

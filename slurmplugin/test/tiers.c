@@ -3,7 +3,7 @@
 /* The tiers of nodes, against what their header says, pair by pair. */
 #include <stdlib.h>
 
-#include "../tier.h"
+#include "../shape.h"
 #include "units.h"
 
 /* A node as tiers know it. */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "../compat.h"
-#include "../gpu_range.h"
+#include "../request.h"
 #include "../settings.h"
 
 extern int units_failed, units_checked;

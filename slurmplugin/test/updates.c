@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /* Updates of jobs: what becomes of their notes. */
-#include "../gpu_range.h"
+#include "../request.h"
 #include "../select_hooks.h"
-#include "../update.h"
 #include "units.h"
 
 typedef struct {

@@ -246,7 +246,7 @@ func TestFilesThatStayAreThoseOfThePage(t *testing.T) {
 			}
 		}
 	}
-	written["aucsched.shadow.old"] = true // shadow_log.c knows no name
+	written["aucsched.shadow.old"] = true // status.c knows no name
 	page, err := os.ReadFile("../../../docs/slurm-install.md")
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(page), "## Remove")

@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "aucsched.h"
+#include "common.h"
+#include "compat.h"
+#include "model.h"
+#include "shape.h"
+
+/*
+ * Where nodes stand. Slurm says of a node "top.middle.leaf.node", in all versions
+ * and with each topology plug-in; the switches' own records are the plug-ins' and differ.
+ */
+
+/* The agent's thread alone. */
+static struct {
+	time_t config;		/* slurm.conf's, of what follows */
+	int nodes;
+	struct aucsched_switch *switches;
+	char **names;		/* [switch], from the root on: xfree() */
+	uint32_t len, roots;
+	size_t switches_cap, names_cap, leaves_cap;
+	uint32_t *leaves;	/* [node] */
+	uint32_t *sizes;	/* [switch], nodes right below it */
+	uint32_t largest;	/* of these */
+	bool blocks;		/* topology/block */
+	bool other;		/* neither switches nor blocks: a ring, a torus */
+	bool outside;		/* some nodes are of no block */
+	auc_blocks_t joined;	/* how; nothing if Slurm does not tell */
+} known;
+
+static void _forget(void)
+{
+	for (uint32_t i = 0; i < known.len; i++)
+		xfree(known.names[i]);
+	known.len = known.roots = known.largest = 0;
+	known.blocks = known.other = known.outside = false;
+	xfree(known.sizes);
+	auc_blocks_free(&known.joined);
+}
+
+/* The switch of a name from the root on. */
+static uint32_t _switch_of(const char *name, uint32_t parent)
+{
+	for (uint32_t i = known.len; i > 0; i--)
+		if (!xstrcmp(known.names[i - 1], name))
+			return i - 1;
+	AUC_GROW(known.switches, known.switches_cap, known.len + 1);
+	AUC_GROW(known.names, known.names_cap, known.len + 1);
+	known.switches[known.len] = (struct aucsched_switch) {
+		.parent = parent };
+	known.names[known.len] = xstrdup(name);
+	known.roots += parent == AUCSCHED_NO_SWITCH;
+	return known.len++;
+}
+
+/* The leaf of an address; a level where the node has no switch is empty in it. */
+static uint32_t _leaf_of(char *addr, const char *node_name)
+{
+	size_t len = strlen(addr), own = strlen(node_name);
+	uint32_t leaf = AUCSCHED_NO_SWITCH;
+	char *dot = addr;
+
+	if ((len <= own) || strcmp(addr + len - own, node_name))
+		return leaf;
+	addr[len - own] = '\0';
+	while ((dot = strchr(dot, '.'))) {
+		bool empty = (dot == addr) || (dot[-1] == '.');
+
+		*dot = '\0';
+		if (!empty)
+			leaf = _switch_of(addr, leaf);
+		*dot++ = '.';
+	}
+	return leaf;
+}
+
+static void _read_node(int n)
+{
+	const node_record_t *node_ptr = node_record_table_ptr[n];
+	char *addr = NULL, *pattern = NULL;
+
+	known.leaves[n] = AUCSCHED_NO_SWITCH;
+	if (node_ptr && node_ptr->name &&
+	    !auc_node_addr(node_ptr->name, &addr, &pattern) && addr) {
+		known.leaves[n] = _leaf_of(addr, node_ptr->name);
+		if (pattern && !xstrncmp(pattern, "block.", 6))
+			known.blocks = true;
+		else if (pattern && xstrncmp(pattern, "switch.", 7) &&
+			 xstrcmp(pattern, "node"))
+			known.other = true;
+	}
+	xfree(addr);
+	xfree(pattern);
+}
+
+/* What is above a block: what is joined of it and its neighbours, the largest first. */
+static uint32_t _joined_above(const char *block, uint32_t root)
+{
+	uint32_t above = root, index = auc_block_of(&known.joined, block);
+
+	for (int level = 31; level > 0; level--) {
+		char *name;
+
+		if (!(known.joined.levels & (1u << level)) ||
+		    (((uint64_t) 1 << level) >= known.joined.count))
+			continue;	/* there is none, or it is the root */
+		name = xstrdup_printf(" %d.%u", level, index >> level);
+		above = _switch_of(name, above);
+		xfree(name);
+	}
+	return above;
+}
+
+/* Blocks are below what is joined of them, and all of these below one root. */
+static void _join_blocks(void)
+{
+	uint32_t blocks = known.len, root;
+	char *text = auc_topology_text();
+
+	auc_blocks_read(&known.joined, text);
+	xfree(text);
+	root = _switch_of("", AUCSCHED_NO_SWITCH);
+	for (uint32_t i = 0; i < blocks; i++) {
+		uint32_t above = _joined_above(known.names[i], root);
+
+		known.switches[i].parent = above;
+	}
+	known.roots = 1;
+}
+
+static void _read(void)
+{
+	_forget();
+	AUC_GROW(known.leaves, known.leaves_cap, (size_t) node_record_count);
+	for (int n = 0; n < node_record_count; n++)
+		_read_node(n);
+	if (known.blocks)
+		_join_blocks();
+	known.sizes = xcalloc(known.len + 1, sizeof(*known.sizes));
+	for (int n = 0; n < node_record_count; n++)
+		if (known.leaves[n] != AUCSCHED_NO_SWITCH)
+			known.sizes[known.leaves[n]]++;
+		else
+			known.outside = true;
+	for (uint32_t i = 0; i < known.len; i++)
+		known.largest = MAX(known.largest, known.sizes[i]);
+	known.config = slurm_conf.last_update;
+	known.nodes = node_record_count;
+}
+
+extern void auc_add_topology(auc_snapshot_t *s)
+{
+	if ((known.config != slurm_conf.last_update) ||
+	    (known.nodes != node_record_count))
+		_read();
+	if (!known.len || known.other)
+		return;
+	s->in.switches = known.switches;
+	s->in.switches_len = known.len;
+	s->in.leaves = known.leaves;
+	s->in.leaves_len = node_record_count;
+}
+
+/* Since when the job waits for few switches. */
+static time_t _waits_since(const job_record_t *job_ptr)
+{
+	if (job_ptr->wait4switch_start)
+		return job_ptr->wait4switch_start;
+	return MAX(job_ptr->details->begin_time,
+		   job_ptr->details->submit_time);
+}
+
+/* What topology/block holds jobs to. It goes by the fewest nodes that a job would take. */
+static const char *_model_blocks(const job_record_t *job_ptr,
+				 const part_record_t *part_ptr,
+				 struct aucsched_job *job)
+{
+	uint32_t nodes = MAX(job_ptr->details->min_nodes, 1);
+	uint32_t segment = auc_segment(job_ptr);
+	const char *why;
+
+	if (auc_has_own_blocks(job_ptr, part_ptr))
+		return "exclusive";
+	if (auc_arranges_segments(job_ptr))
+		return "segment";
+	if (segment && (segment != nodes) &&
+	    (!known.joined.count || job_ptr->details->req_node_bitmap))
+		return "segment";	/* Slurm takes no nodes that are named for it */
+	if (known.joined.count) {
+		why = auc_block_demand(&known.joined, nodes, segment, job);
+		if (known.outside && !job->within)
+			job->within = AUCSCHED_ROOT;
+		return why;
+	}
+	if (nodes > known.largest)
+		return "blocks";	/* of sizes that Slurm does not tell */
+	job->within = 1;
+	return NULL;
+}
+
+extern const char *auc_model_switches(const job_record_t *job_ptr,
+				      const part_record_t *part_ptr,
+				      struct aucsched_job *job)
+{
+	if (known.other || auc_has_other_topology(part_ptr))
+		return "topology";
+	if (!known.len)
+		return NULL;
+	if (known.blocks)
+		return _model_blocks(job_ptr, part_ptr, job);
+	if (job_ptr->details->contiguous)
+		return NULL;	/* Slurm looks at no switches then */
+	if (known.roots > 1)
+		job->within = AUCSCHED_ROOT;
+	if (job_ptr->req_switch &&
+	    (time(NULL) - _waits_since(job_ptr) < job_ptr->wait4switch))
+		job->switches = job_ptr->req_switch;
+	return NULL;
+}
+
+extern bitstr_t *auc_own_blocks(const job_record_t *job_ptr)
+{
+	bitstr_t *held = job_ptr->job_resrcs->node_bitmap, *nodes;
+	bool *own;
+
+	if (!known.blocks || !job_ptr->details ||
+	    !auc_has_own_blocks(job_ptr, job_ptr->part_ptr))
+		return NULL;
+	nodes = bit_copy(held);
+	own = xcalloc(known.len, sizeof(*own));
+	for (int n = 0; n < known.nodes; n++)
+		if ((known.leaves[n] != AUCSCHED_NO_SWITCH) && bit_test(held, n))
+			own[known.leaves[n]] = true;
+	for (int n = 0; n < known.nodes; n++)
+		if ((known.leaves[n] != AUCSCHED_NO_SWITCH) &&
+		    own[known.leaves[n]])
+			bit_set(nodes, n);
+	xfree(own);
+	return nodes;
+}
+
+/* Of numbers that 0 stands for any of, the smaller demands more. */
+static bool _is_less(uint32_t a, uint32_t b)
+{
+	return a && (!b || (a < b));
+}
+
+extern bool auc_demands_more(const struct aucsched_job *job,
+			     const struct aucsched_job *than)
+{
+	return _is_less(job->switches, than->switches) ||
+		_is_less(job->within, than->within) ||
+		(job->segment && (job->segment != than->segment));
+}
+
+extern void auc_note_switch_wait(job_record_t *job_ptr)
+{
+	if (job_ptr->req_switch && !job_ptr->wait4switch_start)
+		job_ptr->wait4switch_start = _waits_since(job_ptr);
+}
+
+extern void auc_topology_free(void)
+{
+	_forget();
+	xfree(known.switches);
+	xfree(known.names);
+	xfree(known.leaves);
+	memset(&known, 0, sizeof(known));
+}
+
+/*
+ * Which nodes are to be used first. The library knows places in this order, not
+ * weights.
+ *
+ * Node read lock.
+ */
+
+static int _compare(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+
+	return (x > y) - (x < y);
+}
+
+static int _add_weight(void *x, void *arg)
+{
+	uint32_t **next = arg;
+
+	*(*next)++ = ((const config_record_t *) x)->weight;
+	return 0;
+}
+
+/* The weights of slurm.conf's lines of nodes, ascending, each once. xfree() */
+static uint32_t *_weights(int *len)
+{
+	int all = list_count(config_list), kept = 0;
+	uint32_t *weights = xcalloc(all + 1, sizeof(*weights)), *next = weights;
+
+	list_for_each(config_list, _add_weight, &next);
+	all = next - weights;
+	qsort(weights, all, sizeof(*weights), _compare);
+	for (int i = 0; i < all; i++)
+		if (!kept || (weights[i] != weights[kept - 1]))
+			weights[kept++] = weights[i];
+	*len = kept;
+	return weights;
+}
+
+static bool _sleeps(const node_record_t *node_ptr)
+{
+	return IS_NODE_POWERED_DOWN(node_ptr) ||
+		IS_NODE_POWERING_DOWN(node_ptr);
+}
+
+extern void auc_add_tiers(auc_snapshot_t *s)
+{
+	int len;
+	uint32_t *weights = _weights(&len);
+
+	for (int n = 0; n < node_record_count; n++) {
+		const node_record_t *node_ptr = node_record_table_ptr[n];
+		const uint32_t *at;
+
+		if (!node_ptr || !node_ptr->config_ptr)
+			continue;
+		at = bsearch(&node_ptr->config_ptr->weight, weights, len,
+			     sizeof(*weights), _compare);
+		if (at)
+			s->nodes[n].tier = auc_tier(at - weights, len,
+						    _sleeps(node_ptr),
+						    s->nodes[n].gpus > 0,
+						    AUC_TIERS);
+	}
+	xfree(weights);
+}
+
+/* Whether the least loaded of the partition's nodes come first. */
+static bool _is_lln(const part_record_t *part_ptr)
+{
+	return (part_ptr->flags & PART_FLAG_LLN) ||
+		(slurm_conf.select_type_param & SELECT_LLN);
+}
+
+extern void auc_add_loads(auc_snapshot_t *s)
+{
+	part_record_t *part_ptr;
+	list_itr_t *iter = list_iterator_create(part_list);
+	bitstr_t *nodes = bit_alloc(node_record_count);
+	uint8_t highest = 0;
+
+	while ((part_ptr = list_next(iter)))
+		if (part_ptr->node_bitmap && _is_lln(part_ptr))
+			bit_or(nodes, part_ptr->node_bitmap);
+	list_iterator_destroy(iter);
+	for (int n = 0; n < node_record_count; n++)
+		highest = MAX(highest, s->nodes[n].tier);
+	for (int n = 0; n < node_record_count; n++) {
+		struct aucsched_node *node = &s->nodes[n];
+
+		/* As with Slurm, load counts more than any weight. */
+		if (node->cores && bit_test(nodes, n))
+			node->tier = auc_loaded_tier(node->tier, highest,
+						     node->cores,
+						     node->free_cores);
+	}
+	FREE_NULL_BITMAP(nodes);
+}
+
+/*
+ * The cores that jobs hold of nodes, and the idle ones, as bitmaps.
+ *
+ * Job and node read locks.
+ */
+
+extern bool auc_holds_nodes(const job_record_t *job_ptr)
+{
+	const job_resources_t *held = job_ptr->job_resrcs;
+
+	return held && held->core_bitmap && held->node_bitmap &&
+		(IS_JOB_RUNNING(job_ptr) || IS_JOB_SUSPENDED(job_ptr)) &&
+		!IS_JOB_COMPLETING(job_ptr);
+}
+
+extern bool auc_gave_cores(const job_record_t *job_ptr)
+{
+	return IS_JOB_SUSPENDED(job_ptr) && !job_ptr->priority;
+}
+
+/* All cores of a node that jobs may have at all. */
+static bitstr_t *_usable_cores(const node_record_t *node_ptr)
+{
+	bitstr_t *cores = bit_alloc(node_ptr->tot_cores);
+
+	bit_set_all(cores);
+	if (node_ptr->node_spec_bitmap &&
+	    (bit_size(node_ptr->node_spec_bitmap) == bit_size(cores)))
+		bit_and(cores, node_ptr->node_spec_bitmap);
+	return cores;
+}
+
+/* Sets or clears the cores that a job holds, on nodes of which there are bitmaps. */
+static void _mark(const job_resources_t *held, bitstr_t **nodes, bool set)
+{
+	int first = 0, last = bit_fls(held->node_bitmap);
+
+	for (int n = bit_ffs(held->node_bitmap); n >= 0 && n <= last; n++) {
+		int cores;
+
+		if (!bit_test(held->node_bitmap, n))
+			continue;
+		cores = node_record_table_ptr[n]->tot_cores;
+		for (int c = 0; nodes[n] && (c < cores); c++) {
+			if (!bit_test(held->core_bitmap, first + c))
+				continue;
+			if (set)
+				bit_set(nodes[n], c);
+			else
+				bit_clear(nodes[n], c);
+		}
+		first += cores;
+	}
+}
+
+extern void auc_cores_take(const job_resources_t *held, bitstr_t **idle)
+{
+	_mark(held, idle, false);
+}
+
+extern void auc_cores_add(const job_resources_t *held, bitstr_t **nodes)
+{
+	_mark(held, nodes, true);
+}
+
+extern bitstr_t **auc_idle_cores(const bitstr_t *want)
+{
+	bitstr_t **idle = xcalloc(node_record_count, sizeof(*idle));
+	job_record_t *job_ptr;
+	list_itr_t *iter;
+
+	for (int n = 0; n < node_record_count; n++)
+		if (node_record_table_ptr[n] && bit_test((bitstr_t *) want, n))
+			idle[n] = _usable_cores(node_record_table_ptr[n]);
+	iter = list_iterator_create(job_list);
+	while ((job_ptr = list_next(iter)))
+		if (auc_holds_nodes(job_ptr) && !auc_gave_cores(job_ptr) &&
+		    bit_overlap_any(job_ptr->job_resrcs->node_bitmap,
+				    (bitstr_t *) want))
+			auc_cores_take(job_ptr->job_resrcs, idle);
+	list_iterator_destroy(iter);
+	return idle;
+}
+
+extern void auc_cores_free(bitstr_t **cores)
+{
+	if (!cores)
+		return;
+	for (int n = 0; n < node_record_count; n++)
+		FREE_NULL_BITMAP(cores[n]);
+	xfree(cores);
+}
+
+/*
+ * Who may be on which nodes, by partitions' rules.
+ *
+ * Bitmaps are the caller's.
+ */
+
+static uint64_t _default_in(list_t *defaults, uint16_t type)
+{
+	job_defaults_t *found;
+	list_itr_t *iter;
+	uint64_t value = 0;
+
+	if (!defaults)
+		return 0;
+	iter = list_iterator_create(defaults);
+	while ((found = list_next(iter)))
+		if (found->type == type)
+			value = found->value;
+	list_iterator_destroy(iter);
+	return value;
+}
+
+extern uint64_t auc_default_per_gpu(const part_record_t *part_ptr, uint16_t type)
+{
+	uint64_t value = _default_in(part_ptr->job_defaults_list, type);
+
+	return value ? value : _default_in(slurm_conf.job_defaults_list, type);
+}
+
+static bool _is_limit(uint32_t most)
+{
+	return (most != INFINITE) && (most != NO_VAL);
+}
+
+/* The fewest sockets that a node of the partition has. */
+static uint32_t _least_sockets(const part_record_t *part_ptr)
+{
+	uint32_t least = UINT16_MAX;
+
+	for (int n = 0; part_ptr->node_bitmap && (n < node_record_count); n++)
+		if (node_record_table_ptr[n] &&
+		    bit_test(part_ptr->node_bitmap, n))
+			least = MIN(least,
+				    node_record_table_ptr[n]->tot_sockets);
+	return MAX(least, 1);
+}
+
+extern uint32_t auc_most_cpus(const part_record_t *part_ptr)
+{
+	uint32_t most = part_ptr->max_cpus_per_node;
+	uint32_t of_socket = auc_most_of_socket(part_ptr);
+
+	if (!_is_limit(most))
+		most = 0;
+	if (_is_limit(of_socket)) {
+		uint64_t cpus = (uint64_t) of_socket * _least_sockets(part_ptr);
+
+		most = most ? MIN(most, cpus) : MIN(cpus, INT32_MAX);
+	}
+	return most;
+}
+
+extern bool auc_wants_own_nodes(const job_record_t *job_ptr,
+				const part_record_t *part_ptr)
+{
+	return (job_ptr->details->whole_node == WHOLE_NODE_USER) ||
+		(part_ptr->flags & PART_FLAG_EXCLUSIVE_USER);
+}
+
+/* Whether some node is a user's own, as the cycle began. Job write lock. */
+static enum { UNKNOWN, NONE, SOME } owners;
+
+static bool _has_owners(void)
+{
+	for (int n = 0; (owners == UNKNOWN) && (n < node_record_count); n++)
+		if (node_record_table_ptr[n] &&
+		    (node_record_table_ptr[n]->owner != NO_VAL))
+			owners = SOME;
+	if (owners == UNKNOWN)
+		owners = NONE;
+	return owners == SOME;
+}
+
+extern bool auc_may_meet_owners(const job_record_t *job_ptr,
+				const part_record_t *part_ptr)
+{
+	return auc_wants_own_nodes(job_ptr, part_ptr) || _has_owners();
+}
+
+extern void auc_and_owners(job_record_t *job_ptr, bitstr_t *nodes)
+{
+	filter_by_node_owner(job_ptr, nodes);
+}
+
+/* CPUs of each node that jobs of the partition hold. */
+static void _hold_cpus(const part_record_t *part_ptr, uint32_t *cpus)
+{
+	job_record_t *job_ptr;
+	list_itr_t *iter = list_iterator_create(job_list);
+
+	while ((job_ptr = list_next(iter))) {
+		const job_resources_t *held = job_ptr->job_resrcs;
+		int first = 0, last;
+
+		if ((job_ptr->part_ptr != part_ptr) || !auc_holds_nodes(job_ptr))
+			continue;
+		last = bit_fls(held->node_bitmap);
+		for (int n = bit_ffs(held->node_bitmap); n >= 0 && n <= last; n++) {
+			const node_record_t *node_ptr = node_record_table_ptr[n];
+
+			if (!bit_test(held->node_bitmap, n))
+				continue;
+			cpus[n] += bit_set_count_range(held->core_bitmap, first,
+						       first + node_ptr->tot_cores) *
+				node_ptr->tpc;
+			first += node_ptr->tot_cores;
+		}
+	}
+	list_iterator_destroy(iter);
+}
+
+/* The same, of the partition that was looked at last in this cycle. Job write lock. */
+static struct {
+	const part_record_t *part_ptr;
+	uint32_t *cpus;		/* [node]; owned */
+} held;
+
+static void _forget_held(void)
+{
+	held.part_ptr = NULL;
+	xfree(held.cpus);
+}
+
+static const uint32_t *_held_cpus(const part_record_t *part_ptr)
+{
+	if (held.part_ptr == part_ptr)
+		return held.cpus;
+	_forget_held();
+	held.cpus = xcalloc(node_record_count + 1, sizeof(*held.cpus));
+	held.part_ptr = part_ptr;
+	_hold_cpus(part_ptr, held.cpus);
+	return held.cpus;
+}
+
+extern void auc_part_rules_refresh(void)
+{
+	_forget_held();
+	owners = UNKNOWN;
+}
+
+extern void auc_and_most_cpus(const part_record_t *part_ptr,
+			      const auc_request_t *request, bitstr_t *nodes)
+{
+	uint32_t most = auc_most_cpus(part_ptr);
+	const uint32_t *cpus;
+	const struct aucsched_job *job = &request->job;
+	uint64_t want = job->cores_per_node ? job->cores_per_node : job->cores;
+
+	if (!most)
+		return;
+	cpus = _held_cpus(part_ptr);
+	for (int n = 0; n < node_record_count; n++)
+		if (bit_test(nodes, n) &&
+		    (cpus[n] + want * request->threads > most))
+			bit_clear(nodes, n);
+}
+
+static int _is_same(void *x, void *key)
+{
+	return x == key;
+}
+
+extern bool auc_has_partition(const job_record_t *job_ptr,
+			      const part_record_t *part_ptr)
+{
+	return (job_ptr->part_ptr == part_ptr) ||
+		(job_ptr->part_ptr_list &&
+		 list_find_first(job_ptr->part_ptr_list, _is_same,
+				 (void *) part_ptr));
+}

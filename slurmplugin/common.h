@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/* What all the plug-ins use: the clock, arrays, settings that are yes or no, PluginDir, notes. */
+#ifndef AUC_COMMON_H
+#define AUC_COMMON_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "compat.h"
+#include "select_hooks.h"
+
+/* The monotonic clock, and waiting by it. Any thread, no lock. */
+
+/* The monotonic clock, in microseconds and in seconds. */
+extern int64_t auc_now_us(void);
+extern int64_t auc_now_s(void);
+
+/* A condition that is waited for by that clock; until_us is auc_now_us()'s. */
+extern void auc_cond_init(pthread_cond_t *cond);
+extern void auc_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
+			  int64_t until_us);
+
+/* Arrays that grow. */
+
+/* Grows an array of elements of size to hold len; what it holds stays. */
+static inline void *auc_grow(void *array, size_t *cap, size_t len, size_t size)
+{
+	if (len <= *cap)
+		return array;
+	*cap = MAX(2 * *cap, len + 16);
+	return xrealloc(array, *cap * size);
+}
+
+#define AUC_GROW(array, cap, len) \
+	(array) = auc_grow((array), &(cap), (len), sizeof(*(array)))
+
+/*
+ * Settings of SchedulerParameters that are yes or no, read where they are: for job_submit,
+ * which has no settings of its own. Plain string work.
+ */
+
+/*
+ * The last value among params that is yes or no, as settings.c has it.
+ * IN params - may be NULL
+ * IN key - with its '='
+ * RET normal if there is none
+ */
+extern bool auc_yes(const char *params, const char *key, bool normal);
+
+/* Finding shared objects along PluginDir, and the select shim. */
+
+typedef enum {
+	AUC_OURS,	/* the object has our marker */
+	AUC_STOCK,	/* it has not */
+} auc_origin_t;
+
+/*
+ * Opens the first FILE of that origin along slurm.conf's PluginDir, with dlopen()'s flags
+ * (RTLD_NOLOAD finds loaded ones only). Conf read lock.
+ * IN file - name without directory, such as "select_cons_tres.so"
+ * RET handle or NULL
+ */
+extern void *auc_plugin_open(const char *file, int flags, auc_origin_t origin);
+
+/* Directory of the object that holds address; caller must xfree(). NULL on failure. */
+extern char *auc_object_dir(const void *address);
+
+/* Keeps the object that holds address loaded for good. */
+extern void auc_object_keep(const void *address);
+
+/* Finds the shim's instance in the process; NULL if it is not loaded. Conf read lock. */
+extern auc_select_hooks_t *auc_find_select_hooks(void);
+
+/*
+ * Notes on a job: parts KEY=VALUE of a comment, with ';' between them and what others have
+ * written there. They are in the job's record, and so outlast a restart of slurmctld.
+ * Plain string work.
+ */
+
+/*
+ * The value of the first note with the key.
+ * IN comment - may be NULL
+ * IN key - with its '='
+ * OUT len - of the value, which ends at the next ';' or with the comment
+ * RET NULL if there is none
+ */
+extern const char *auc_note_find(const char *comment, const char *key,
+				 size_t *len);
+
+/* Adds a note to *comment, in place of those with the key. IN value - without ';' */
+extern void auc_note_set(char **comment, const char *key, const char *value);
+
+/* Takes all notes with the key out of *comment, which becomes NULL when nothing else is left. */
+extern void auc_note_drop(char **comment, const char *key);
+
+#endif

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+#include <string.h>
+
+#include "common.h"
+#include "reason.h"
+#include "shape.h"
+
+/* ---- Prices of running jobs ---- */
+
+/* What Slurm's order goes by before all else: _gen_job_prio() of the preempt plug-ins. */
+static uint32_t _slurm_order(const job_record_t *job_ptr)
+{
+	if (xstrcasestr(slurm_conf.preempt_type, "qos"))
+		return job_ptr->qos_ptr ? job_ptr->qos_ptr->priority : 0;
+	return job_ptr->part_ptr ? job_ptr->part_ptr->priority_tier : 0;
+}
+
+/* The rank of each of those that are priced, by Slurm's order. */
+static void _rank(auc_snapshot_t *s)
+{
+	uint32_t orders[4];
+	int len = 0;
+
+	for (uint32_t i = 0; i < s->in.running_len; i++) {
+		uint32_t order = s->runners[i].order;
+		int at = 0;
+
+		if (!s->runners[i].keys)
+			continue;
+		while ((at < len) && (orders[at] < order))
+			at++;
+		if ((at == ARRAY_SIZE(orders)) ||
+		    ((at < len) && (orders[at] == order)))
+			continue;
+		len = MIN(len + 1, ARRAY_SIZE(orders));
+		memmove(&orders[at + 1], &orders[at],
+			(len - 1 - at) * sizeof(orders[0]));
+		orders[at] = order;
+	}
+	for (uint32_t i = 0; i < s->in.running_len; i++) {
+		uint8_t *rank = &s->runners[i].stake.rank;
+
+		for (*rank = 0; (*rank < len) &&
+		     (orders[*rank] < s->runners[i].order); )
+			(*rank)++;
+	}
+}
+
+static void _look_at_stake(auc_snapshot_t *s, uint32_t i, uint64_t gpus)
+{
+	job_record_t *job_ptr = find_job_record(s->runners[i].job_id);
+	auc_stake_t *stake = &s->runners[i].stake;
+
+	if (!job_ptr) {
+		s->runners[i].keys = 0;
+		return;
+	}
+	*stake = (auc_stake_t) {
+		.cores = job_ptr->job_resrcs->core_bitmap ?
+			bit_set_count(job_ptr->job_resrcs->core_bitmap) : 1,
+		.gpus = gpus,
+		.ran = s->in.now - job_ptr->start_time - job_ptr->tot_sus_time,
+		.cancelled = slurm_job_preempt_mode(job_ptr) ==
+			PREEMPT_MODE_CANCEL,
+	};
+	s->runners[i].order = _slurm_order(job_ptr);
+}
+
+static uint64_t _gpus_of(const auc_snapshot_t *s, uint32_t i)
+{
+	const struct aucsched_running *running = &s->running[i];
+	uint64_t gpus = 0;
+
+	for (uint32_t k = 0; k < running->segments; k++) {
+		const struct aucsched_segment *segment =
+			&s->segments[running->first_segment + k];
+
+		gpus += segment->gpus *
+			(uint64_t) (segment->last - segment->first + 1);
+	}
+	return gpus;
+}
+
+static auc_market_t _market(const auc_snapshot_t *s)
+{
+	auc_market_t market = { 0 };
+
+	for (uint32_t n = 0; n < s->in.nodes_len; n++) {
+		market.cores += s->nodes[n].cores;
+		market.gpus += s->nodes[n].gpus;
+	}
+	return market;
+}
+
+/* Makes room below the priorities: all are as many times as large as the library takes. */
+static void _scale(auc_snapshot_t *s)
+{
+	uint64_t most = s->jobs[0].priority;	/* the first has most */
+
+	while ((most << (s->priority_shift + 1)) <= AUCSCHED_MAX_PRIORITY)
+		s->priority_shift++;
+	for (uint32_t row = 0; row < s->in.jobs_len; row++)
+		s->jobs[row].priority <<= s->priority_shift;
+}
+
+/* The least priority of those that may preempt somebody. */
+static double _least_priority(const auc_snapshot_t *s)
+{
+	uint64_t least = 0;
+
+	for (uint32_t row = 0; row < s->in.jobs_len; row++) {
+		const struct aucsched_job *job = &s->jobs[row];
+
+		if (job->preempts && (!least || (job->priority < least)))
+			least = job->priority;
+	}
+	return least;
+}
+
+/*
+ * Prices those that are in some answer, and multiplies priorities by a power of two, so that there
+ * are numbers below them. Rows must say whom they may preempt.
+ */
+static void _set_prices(auc_snapshot_t *s)
+{
+	auc_market_t market = _market(s);
+	double all = 0, least;
+
+	_scale(s);
+	least = _least_priority(s);
+	for (uint32_t i = 0; i < s->in.running_len; i++)
+		if (s->runners[i].keys)
+			_look_at_stake(s, i, _gpus_of(s, i));
+	_rank(s);
+	for (uint32_t i = 0; i < s->in.running_len; i++)
+		if (s->runners[i].keys)
+			all += auc_loss(&market, &s->runners[i].stake);
+	for (uint32_t i = 0; i < s->in.running_len; i++)
+		if (s->runners[i].keys)
+			s->running[i].price = auc_price(
+				auc_loss(&market, &s->runners[i].stake), all,
+				least);
+}
+
+/*
+ * Who may preempt whom.
+ *
+ * Slurm is asked: slurm_find_preemptable_jobs(), with the preempt plug-in, knows tiers and QOS,
+ * exemptions, and jobs on borrowed time of reservations. Its answer goes by few things of the job
+ * that asks, so there are few different ones. Running jobs that are in the same answers are of one
+ * class.
+ *
+ * Not priced, and so Slurm's alone, are jobs that would be suspended, heterogeneous ones, those that
+ * hold other amounts of memory or gres on some of their nodes, and those on nodes that are not
+ * clean.
+ */
+
+#define KEYS 64
+#define CLASSES (AUCSCHED_MAX_CLASS + 1)
+#define ASKED 256
+
+/* What an answer goes by, and which it is. */
+typedef struct {
+	const part_record_t *part_ptr;
+	const slurmdb_qos_rec_t *qos_ptr;
+	const slurmctld_resv_t *resv_ptr;
+	uint32_t priority;	/* with PreemptMode=WITHIN; else 0 */
+	bool any;		/* there is somebody */
+	uint64_t key;		/* 0: there was no room for it */
+} asked_t;
+
+/* Of the snapshot that is taken. */
+static struct {
+	asked_t asked[ASKED];
+	int asked_len, keys_len;
+	uint32_t *by_id;	/* indices of running jobs, by job id */
+	uint32_t by_id_len;
+	size_t by_id_cap;
+	bool *in_answer;	/* by running job: the last answer has it */
+	size_t in_answer_cap;
+} rights;
+
+static const auc_snapshot_t *sorted;	/* for _by_id() */
+
+static int _by_id(const void *x, const void *y)
+{
+	uint32_t a = sorted->runners[*(const uint32_t *) x].job_id;
+	uint32_t b = sorted->runners[*(const uint32_t *) y].job_id;
+
+	return (a > b) - (a < b);
+}
+
+extern void auc_rights_begin(auc_snapshot_t *s, bool priced)
+{
+	rights.asked_len = rights.keys_len = 0;
+	rights.by_id_len = 0;
+	s->priority_shift = 0;
+	AUC_GROW(rights.by_id, rights.by_id_cap, s->in.running_len + 1);
+	AUC_GROW(rights.in_answer, rights.in_answer_cap, s->in.running_len + 1);
+	for (uint32_t i = 0; priced && (i < s->in.running_len); i++)
+		if (s->runners[i].job_id)
+			rights.by_id[rights.by_id_len++] = i;
+	sorted = s;
+	qsort(rights.by_id, rights.by_id_len, sizeof(uint32_t), _by_id);
+}
+
+/* The index of a running job; running_len: there is none to be priced. */
+static uint32_t _running(const auc_snapshot_t *s, uint32_t job_id)
+{
+	uint32_t low = 0, high = rights.by_id_len;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (s->runners[rights.by_id[mid]].job_id < job_id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if ((low == rights.by_id_len) ||
+	    (s->runners[rights.by_id[low]].job_id != job_id))
+		return s->in.running_len;
+	return rights.by_id[low];
+}
+
+/* On nodes that are busy with others' ends Slurm starts nobody. */
+static bool _is_clean(const job_record_t *job_ptr)
+{
+	return job_ptr->node_bitmap &&
+		bit_super_set(job_ptr->node_bitmap, avail_node_bitmap) &&
+		!bit_overlap_any(job_ptr->node_bitmap, cg_node_bitmap) &&
+		!bit_overlap_any(job_ptr->node_bitmap, rs_node_bitmap);
+}
+
+static bool _may_be_priced(job_record_t *job_ptr)
+{
+	uint16_t mode = slurm_job_preempt_mode(job_ptr);
+
+	return ((mode == PREEMPT_MODE_REQUEUE) ||
+		(mode == PREEMPT_MODE_CANCEL)) &&
+		!job_ptr->het_job_id && !job_ptr->preempt_time &&
+		IS_JOB_RUNNING(job_ptr) && !IS_JOB_COMPLETING(job_ptr) &&
+		_is_clean(job_ptr);
+}
+
+/* RET whether the answer has anybody; rights.in_answer has those that may be priced */
+static bool _ask(const auc_snapshot_t *s, job_record_t *job_ptr)
+{
+	list_t *candidates = slurm_find_preemptable_jobs(job_ptr);
+	job_record_t *candidate;
+	list_itr_t *iter;
+	bool any;
+
+	memset(rights.in_answer, 0, s->in.running_len * sizeof(bool));
+	if (!candidates)
+		return false;
+	any = list_count(candidates);
+	iter = list_iterator_create(candidates);
+	while ((candidate = list_next(iter))) {
+		uint32_t i = _running(s, candidate->job_id);
+
+		if ((i < s->in.running_len) && _may_be_priced(candidate))
+			rights.in_answer[i] = true;
+	}
+	list_iterator_destroy(iter);
+	FREE_NULL_LIST(candidates);
+	return any;
+}
+
+/* The bit of the answer; 0: there is no room for one more. */
+static uint64_t _key(auc_snapshot_t *s)
+{
+	for (int k = 0; k < rights.keys_len; k++) {
+		uint32_t i = 0;
+
+		while ((i < s->in.running_len) &&
+		       ((s->runners[i].keys >> k & 1) == rights.in_answer[i]))
+			i++;
+		if (i == s->in.running_len)
+			return (uint64_t) 1 << k;
+	}
+	if (rights.keys_len == KEYS)
+		return 0;
+	for (uint32_t i = 0; i < s->in.running_len; i++)
+		if (rights.in_answer[i])
+			s->runners[i].keys |= (uint64_t) 1 << rights.keys_len;
+	return (uint64_t) 1 << rights.keys_len++;
+}
+
+static bool _is_within(const job_record_t *job_ptr)
+{
+	return (slurm_conf.preempt_mode & PREEMPT_MODE_WITHIN) ||
+		(job_ptr->qos_ptr &&
+		 (job_ptr->qos_ptr->preempt_mode & PREEMPT_MODE_WITHIN));
+}
+
+static asked_t *_asked(auc_snapshot_t *s, job_record_t *job_ptr)
+{
+	asked_t now = {
+		.part_ptr = job_ptr->part_ptr, .qos_ptr = job_ptr->qos_ptr,
+		.resv_ptr = job_ptr->resv_ptr,
+		.priority = _is_within(job_ptr) ? job_ptr->priority : 0,
+	};
+	asked_t *asked;
+
+	for (int i = 0; i < rights.asked_len; i++) {
+		asked = &rights.asked[i];
+		if ((asked->part_ptr == now.part_ptr) &&
+		    (asked->qos_ptr == now.qos_ptr) &&
+		    (asked->resv_ptr == now.resv_ptr) &&
+		    (asked->priority == now.priority))
+			return asked;
+	}
+	now.any = _ask(s, job_ptr);
+	now.key = _key(s);
+	/* The last one takes turns. */
+	rights.asked_len = MIN(rights.asked_len + 1, ASKED);
+	asked = &rights.asked[rights.asked_len - 1];
+	*asked = now;
+	return asked;
+}
+
+extern bool auc_rights_of(auc_snapshot_t *s, job_record_t *job_ptr,
+			  uint64_t *keys)
+{
+	const asked_t *asked;
+
+	if (!slurm_preemption_enabled() &&
+	    !job_uses_max_start_delay_resv(job_ptr))
+		return false;
+	asked = _asked(s, job_ptr);
+	*keys = asked->key ? (*keys | asked->key) : 0;
+	return asked->any;
+}
+
+/* ---- classes ---- */
+
+/* RET how many classes there are; signs[c] has the answers with the jobs of class c */
+static int _classify(auc_snapshot_t *s, uint64_t *signs)
+{
+	int len = 0;
+
+	for (uint32_t i = 0; i < s->in.running_len; i++) {
+		int c = 0;
+
+		if (!s->runners[i].keys)
+			continue;
+		while ((c < len) && (signs[c] != s->runners[i].keys))
+			c++;
+		if (c == CLASSES) {
+			s->runners[i].keys = 0;
+			continue;
+		}
+		if (c == len)
+			signs[len++] = s->runners[i].keys;
+		s->running[i].preempt_class = c;
+	}
+	return len;
+}
+
+/* RET whether any row may preempt anybody */
+static bool _set_rows(auc_snapshot_t *s, const uint64_t *signs, int classes)
+{
+	bool any = false;
+
+	for (uint32_t row = 0; row < s->in.jobs_len; row++) {
+		uint64_t keys = s->rows[row].preempt_keys;
+
+		for (int c = 0; keys && (c < classes); c++)
+			if ((signs[c] & keys) == keys)
+				s->jobs[row].preempts |= (uint64_t) 1 << c;
+		any |= s->jobs[row].preempts != 0;
+	}
+	return any;
+}
+
+extern void auc_rights_end(auc_snapshot_t *s)
+{
+	uint64_t signs[CLASSES];
+	int classes = _classify(s, signs);
+
+	if (classes && _set_rows(s, signs, classes))
+		_set_prices(s);
+}

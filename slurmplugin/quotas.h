@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/* Limits of associations and QOS, and licences. */
+#ifndef AUC_QUOTAS_H
+#define AUC_QUOTAS_H
+
+#include "compat.h"
+#include "settings.h"
+#include "shape.h"
+#include "snapshot.h"
+
+/*
+ * Limits of associations and QOS, looked at before a job becomes a row. Under the locks; those of
+ * assoc_mgr are taken after them.
+ */
+
+/*
+ * What a job counts against limits, by what the auction would give it: never more than
+ * Slurm will count when it starts. Arrays of slurmctld_tres_cnt.
+ */
+typedef struct {
+	uint64_t *tres;		/* owned */
+	uint64_t *run_secs;	/* TRES x seconds; behind tres */
+	uint64_t seconds;
+} auc_need_t;
+
+typedef enum {
+	AUC_ASSOC,
+	AUC_QOS,
+	AUC_QOS_ACCOUNT,	/* what an account has of a QOS; sub: its association */
+	AUC_QOS_USER,		/* what a user has; sub: the user */
+	AUC_LICENCE,
+} auc_holder_kind_t;
+
+/* Whose limits count for a job, and where Slurm counts what is used of them. */
+typedef struct {
+	auc_holder_kind_t kind;
+	uint32_t id, sub;
+	uint64_t *tres, *run_secs; /* run_secs: NULL if nobody asks for them */
+	uint32_t *jobs;
+	/* The limits; INFINITE64 and INFINITE: none. */
+	const uint64_t *tres_limits, *run_limits; /* these in minutes */
+	uint32_t jobs_limit;
+	uint32_t own_jobs_limit; /* of the job's own association alone */
+	bitstr_t *nodes;	/* that are used; NULL: none, or nodes are not limited */
+	uint64_t spared;	/* of nodes, by quotas.c */
+	bool narrowed;		/* the job gets none but nodes */
+} auc_holder_t;
+
+#define AUC_HOLDERS_MAX 32
+
+/*
+ * Whether limits on what jobs ask for allow the request; the job is as it was. Takes the locks by
+ * itself, as what follows.
+ */
+extern bool auc_limits_allow(const auc_snapshot_t *snapshot,
+			     job_record_t *job_ptr,
+			     const auc_request_t *request);
+
+/* What was found of a job, for those that are like it. */
+typedef struct {
+	const job_record_t *job_ptr; /* NULL: nothing */
+	auc_request_t request;
+	bool may;		/* Slurm would start it, as far as limits go */
+	uint32_t reason;	/* if not */
+	slurmdb_qos_rec_t *blocking;
+	bool held;		/* the ledger had no row for it, */
+	bool left;		/* and it was left to Slurm */
+} auc_verdict_t;
+
+#define AUC_VERDICTS 16
+
+/* Zero at first; good for as long as the locks are held and no job starts or ends. */
+typedef struct {
+	auc_verdict_t kept[AUC_VERDICTS], unlimited;
+	uint32_t next;
+} auc_verdicts_t;
+
+/*
+ * Whether Slurm would start the job, as far as limits go, and if not the reason for users to
+ * see; a job that may, and waited for a limit until now, is told Priority.
+ * OUT limit - the reason for which it did, or WAIT_NO_REASON
+ * RET the verdict; NULL: it may not
+ */
+extern auc_verdict_t *auc_within_limits(auc_verdicts_t *verdicts,
+					const auc_snapshot_t *snapshot,
+					job_record_t *job_ptr,
+					const auc_request_t *request,
+					uint32_t *limit);
+
+/*
+ * Limits of associations and QOS as quotas, which the library counts. Arrays are the snapshot's, but
+ * for what is known of each limit. Locks as quotas.h.
+ */
+
+typedef struct auc_limit_quotas auc_limit_quotas_t;
+
+/* What a request counts: a part of what the limits keep, as long as they are kept. See quotas.h. */
+typedef struct {
+	uint32_t first, len;
+} auc_counted_t;
+
+/*
+ * For one snapshot; other quotas come before. A limit becomes a quota when the first job counts it.
+ * RET NULL if the policy counts none, or Slurm enforces none. Free with auc_limit_quotas_free().
+ */
+extern auc_limit_quotas_t *auc_limit_quotas_new(const auc_settings_t *settings);
+extern void auc_limit_quotas_free(auc_limit_quotas_t *limits);
+
+/* On TRES, on minutes of them, or on the number of jobs. */
+typedef enum { AUC_ON_TRES, AUC_ON_MINUTES, AUC_ON_JOBS } auc_measure_t;
+
+/* A limit. Who has it may have it with several values, by QOS with a LimitFactor. */
+typedef struct {
+	auc_holder_kind_t kind;
+	uint32_t id, sub;
+	auc_measure_t measure;
+	int tres;
+	uint64_t limit;
+} auc_limit_t;
+
+/*
+ * How many rows may compete for what the limits leave, up to most: as many as there is room for, and
+ * none once the rows before ask for several times as much. Notes what they ask for.
+ * IN stuck - it found no place last time, and keeps out only others of which that is true
+ */
+extern uint32_t auc_limit_quotas_admit(auc_limit_quotas_t *limits,
+				       const auc_snapshot_t *snapshot,
+				       const auc_request_t *request,
+				       auc_counted_t counted, uint32_t most,
+				       bool stuck);
+
+/* What the job that is added next, or the next alternative, counts. */
+extern void auc_add_job_limits(const auc_limit_quotas_t *limits,
+			       auc_snapshot_t *snapshot, auc_counted_t counted);
+extern void auc_add_alternative_limits(const auc_limit_quotas_t *limits,
+				       auc_snapshot_t *snapshot,
+				       auc_counted_t counted);
+
+/*
+ * What jobs count against limits of associations and QOS, and which of these bind them. Locks as
+ * quotas.h.
+ */
+
+/*
+ * What a job, as its record is now, counts with a request, by Slurm's rules of which limits bind it.
+ * IN/OUT request - with a smaller range of GPUs if the limits have no room for more
+ * IN/OUT nodes - the request's; less those that a limit on nodes keeps from it
+ * IN asked - Slurm lets it start, as far as limits go: one that says otherwise is not counted
+ */
+extern auc_counted_t auc_count_limits(auc_limit_quotas_t *limits,
+				      auc_snapshot_t *snapshot,
+				      job_record_t *job_ptr,
+				      auc_request_t *request, bitstr_t *nodes,
+				      bool asked);
+
+/*
+ * Licences as quotas, which the library counts. Arrays are the snapshot's, but for the names. Under
+ * the locks.
+ */
+
+typedef struct auc_licences auc_licences_t;
+
+/*
+ * The quotas of a snapshot: what is left of each licence.
+ * RET NULL if the policy counts none. Free with auc_licences_free().
+ */
+extern auc_licences_t *auc_licences_new(auc_snapshot_t *snapshot,
+					const auc_settings_t *settings);
+extern void auc_licences_free(auc_licences_t *licences);
+
+/*
+ * How many rows of a job may compete for its licences, up to most: as many as there are for, and
+ * none once the rows before ask for several times what is left. Notes what they ask for.
+ */
+extern uint32_t auc_licences_admit(auc_licences_t *licences,
+				   const auc_snapshot_t *snapshot,
+				   const job_record_t *job_ptr, uint32_t most);
+
+/* What the job that is added next, or the next alternative, counts. */
+extern void auc_add_job_licences(const auc_licences_t *licences,
+				 auc_snapshot_t *snapshot,
+				 const job_record_t *job_ptr);
+extern void auc_add_alternative_licences(const auc_licences_t *licences,
+					 auc_snapshot_t *snapshot,
+					 const job_record_t *job_ptr);
+
+/*
+ * What the rows of a snapshot would use of limits and licences together, for policies that count
+ * neither: see quotas.h for the others. Locks as quotas.h; a ledger is its caller's.
+ */
+
+typedef struct auc_ledger auc_ledger_t;
+
+/* For one snapshot. */
+extern auc_ledger_t *auc_ledger_new(void);
+extern void auc_ledger_free(auc_ledger_t *ledger);
+
+/*
+ * Admits rows of a job that is within all limits by itself, as many as can start together with
+ * the rows before, and notes them.
+ * IN/OUT request - with a smaller range of GPUs if the limits have no room for more
+ * IN/OUT nodes - the job's; less those that a limit on nodes keeps from it
+ * OUT left - there are none, and the job may be left to Slurm
+ */
+extern uint32_t auc_ledger_admit(auc_ledger_t *ledger,
+				 const auc_snapshot_t *snapshot,
+				 job_record_t *job_ptr,
+				 auc_request_t *request, bitstr_t *nodes,
+				 uint32_t copies, bool *left);
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/* What jobs ask for beyond Slurm: for job_submit, cli_filter and the scheduler. No lock. */
+#ifndef AUC_REQUEST_H
+#define AUC_REQUEST_H
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "compat.h"
+
+/*
+ * Parts of a text that are looked at where they are, and the numbers in them: for reading
+ * alternative requests.
+ */
+
+/* What the auction counts with, and fields of a job's record hold. */
+#define MOST_NODES 1048576
+#define MOST_PER_NODE 65000
+#define MOST_GPUS 15
+#define MOST_CPUS 2147483647
+#define MOST_CPUS_PER_NODE 65535
+
+typedef struct {
+	const char *at;
+	size_t len;
+} word_t;
+
+static inline bool auc_blank(char c)
+{
+	return isspace((unsigned char) c);
+}
+
+static inline bool auc_is(word_t word, const char *text)
+{
+	return (word.len == strlen(text)) &&
+		!strncmp(word.at, text, word.len);
+}
+
+static inline bool auc_begins(word_t word, const char *text)
+{
+	return (word.len >= strlen(text)) &&
+		!strncmp(word.at, text, strlen(text));
+}
+
+static inline word_t auc_after(word_t word, size_t len)
+{
+	return (word_t) { word.at + len, word.len - len };
+}
+
+/* A number from 1 to most. */
+static inline bool auc_number(word_t word, uint32_t most, uint32_t *out)
+{
+	uint32_t value = 0;
+
+	if (!word.len || (word.len > 9))
+		return false;
+	for (size_t i = 0; i < word.len; i++) {
+		if (!isdigit((unsigned char) word.at[i]))
+			return false;
+		value = value * 10 + (word.at[i] - '0');
+	}
+	*out = value;
+	return value && (value <= most);
+}
+
+/* NUMBER or LOW-HIGH */
+static inline bool auc_range_of(word_t word, uint32_t most, uint32_t *low,
+				uint32_t *high)
+{
+	const char *dash = word.len ? memchr(word.at, '-', word.len) : NULL;
+	size_t len = dash ? dash - word.at : word.len;
+
+	if (!auc_number((word_t) { word.at, len }, most, low))
+		return false;
+	*high = *low;
+	return !dash || (auc_number(auc_after(word, len + 1), most, high) &&
+			 (*low <= *high));
+}
+
+/*
+ * GPU ranges, --gres=gpu[:TYPE]:LOW-HIGH: reading them from a request, noting them on a
+ * job. Plain string work, shared by job_submit, cli_filter and the scheduler.
+ */
+
+/* Bytes of a GPU type's name, with its NUL. */
+#define AUC_TYPE_SIZE 64
+
+/* How a job's range is noted, in its admin_comment (and on the way there, in its comment). */
+#define AUC_RANGE_NOTE "auc:gpu="
+
+typedef struct {
+	uint32_t low, high;	/* on each node, from 1 on */
+	char type[AUC_TYPE_SIZE]; /* of the GPUs; "": any */
+} auc_gpus_t;
+
+typedef enum {
+	AUC_RANGE_NONE,		/* no GPU range: leave the request alone */
+	AUC_RANGE_OK,
+	AUC_RANGE_BAD,		/* meant as a range, and wrong */
+} auc_range_t;
+
+/*
+ * Looks for a GPU range in a list of gres such as "gres:gpu:a100:1-3,license:2". It must be
+ * the only request of GPUs there.
+ * IN text - may be NULL
+ * IN is_type - whether a name is a GPU type of the cluster (such as "v100-pcie", which is
+ *	no range); NULL: nobody knows here, so that what could be a type is left alone
+ * OUT range - set with AUC_RANGE_OK
+ * OUT error - set with AUC_RANGE_BAD: one line, caller must xfree()
+ */
+extern auc_range_t auc_range_parse(const char *text,
+				   bool (*is_type)(const char *name),
+				   auc_gpus_t *range, char **error);
+
+/*
+ * The list with every GPU element's number, or range, replaced by count.
+ * RET new string, caller must xfree(); NULL if there is no GPU element
+ */
+extern char *auc_range_with_count(const char *text, uint32_t count);
+
+/*
+ * The list with a GPU element's number spelled otherwise, gpu:01 for gpu:1; and back.
+ * RET new string, caller must xfree(); NULL if there is nothing to spell so, or it is already
+ */
+extern char *auc_range_respelled(const char *text);
+extern char *auc_range_plain(const char *text);
+
+/* The noted range, false if there is none. IN comment - may be NULL */
+extern bool auc_range_read_note(const char *comment, auc_gpus_t *range);
+extern bool auc_range_find_note(const char *comment, uint32_t *low,
+				uint32_t *high);
+
+/* Adds a note to *comment, in place of one that is there. */
+extern void auc_range_add_note(char **comment, const auc_gpus_t *range);
+
+/* The same for a range of the GPUs that a list asks for: of their type. IN list - may be NULL */
+extern void auc_range_add_note_of(char **comment, const char *list,
+				  uint32_t low, uint32_t high);
+
+/* Takes the note out of *comment, which becomes NULL when nothing else is left. */
+extern void auc_range_drop_note(char **comment);
+
+/*
+ * Alternative requests of a job, and its first one, as they are noted on the job. Plain string
+ * work, shared by job_submit and the scheduler.
+ */
+
+/* Alternatives a job; the library takes as many. */
+#define AUC_ALTERNATIVES 8
+
+/* The keys of the notes. */
+#define AUC_ALTERNATIVES_NOTE "auc:alt="
+#define AUC_FIRST_NOTE "auc:first="
+
+/* A whole request: what it does not name, the job does not ask for when it starts with it. */
+typedef struct {
+	uint32_t tasks;		/* at least 1 */
+	uint32_t min_nodes;	/* at least 1 */
+	uint32_t max_nodes;	/* 0: any */
+	uint32_t per_node;	/* tasks on each node, 0: any */
+	uint32_t low, high;	/* GPUs on each node; 0, 0: none */
+	bool contiguous;
+	char type[AUC_TYPE_SIZE]; /* of the GPUs; "": any */
+} auc_alternative_t;
+
+/*
+ * Whether an alternative's CPUs, in all and on each node, are numbers that a job's record, and
+ * the library, can hold. IN cpus_per_task - the job's, whatever it is by now
+ */
+extern bool auc_alternative_counts(const auc_alternative_t *alternative,
+				   uint32_t cpus_per_task);
+
+/*
+ * Notes len alternatives in *comment, in place of those there; without any it takes the note
+ * out.
+ */
+extern void auc_alternatives_set_note(char **comment,
+				      const auc_alternative_t *alternatives,
+				      int len);
+
+/* The noted alternatives. RET how many; 0 too if the note is none of ours */
+extern int auc_alternatives_find_note(const char *comment,
+				      auc_alternative_t *alternatives);
+
+#define AUC_FIRST_TASKS 1	/* JOB_NTASKS_SET */
+#define AUC_FIRST_IMPLIED 2	/* AUC_IMPLIED_MAX_NODES */
+
+/* What a job asked for first, as its record has it: kept while it runs as an alternative. */
+typedef struct {
+	uint32_t tasks, min_nodes, max_nodes, min_cpus, max_cpus;
+	uint32_t ntasks_per_node, cpus_per_node, contiguous;
+	uint32_t flags;		/* AUC_FIRST_* */
+	uint32_t low, high;	/* of its GPU range; 0, 0: none */
+	char *tres_per_node;	/* NULL: none; without ';' */
+} auc_first_t;
+
+/* RET false if it can't be noted */
+extern bool auc_first_set_note(char **comment, const auc_first_t *first);
+
+/* OUT first - its tres_per_node, if there is one, is to be xfree()d by the caller */
+extern bool auc_first_find_note(const char *comment, auc_first_t *first);
+
+/*
+ * Alternative requests of a job: lines of its script such as
+ *
+ *	#AUCSCHED --alternative --nodes=4 --ntasks-per-node=8 --gres=gpu:2
+ *
+ * before the first command, one line an alternative. Plain string work.
+ */
+
+/*
+ * Reads the alternatives out of a batch script, down to its first command.
+ * IN script - may be NULL
+ * IN cpus_per_task - the job's, at least 1
+ * IN is_type - whether a name is a GPU type of the cluster
+ * OUT alternatives - AUC_ALTERNATIVES of them
+ * OUT error - set with -1: one line that names the script's line, caller must xfree()
+ * RET how many, or -1 if one is wrong
+ */
+extern int auc_alternatives_parse(const char *script, uint32_t cpus_per_task,
+				  bool (*is_type)(const char *name),
+				  auc_alternative_t *alternatives, char **error);
+
+/*
+ * Input files of jobs, --comment=input=PATH:SIZE: reading them. Plain string work, shared by
+ * job_submit and the scheduler.
+ */
+
+/* The key of a part of the comment; ';' is between parts. */
+#define AUC_INPUT_NOTE "input="
+
+typedef struct {
+	uint64_t file;		/* of the path; not 0 */
+	uint64_t bytes;		/* at least 1 */
+} auc_input_t;
+
+typedef enum {
+	AUC_INPUT_NONE,		/* the comment names no input */
+	AUC_INPUT_OK,
+	AUC_INPUT_BAD,
+} auc_input_found_t;
+
+/*
+ * The input that a comment names.
+ * IN comment - may be NULL
+ * OUT input - set with AUC_INPUT_OK
+ * OUT error - set with AUC_INPUT_BAD: one line, caller must xfree(); may be NULL
+ */
+extern auc_input_found_t auc_input_parse(const char *comment,
+					 auc_input_t *input, char **error);
+
+/* The same number for the same text, on any machine and for ever; not 0. */
+extern uint64_t auc_id_of(const char *text, size_t len);
+
+/* Whether SchedulerParameters has auc_locality=yes: only then the word input= is ours. */
+extern bool auc_locality_is_on(const char *sched_params);
+
+/*
+ * Updates of a job that slurmctld has not judged yet. job_modify() is asked before slurmctld
+ * says whether an update holds, and nobody is told afterwards. So it leaves a note on the job
+ * that tells what the job asked for, and what is to become of the other notes should
+ * that have changed; and whoever looks at the job next finds out.
+ */
+
+#define AUC_UPDATE_NOTE "auc:update="
+
+/* What an update makes of a job's GPU range. */
+typedef enum {
+	AUC_UPDATE_KEEPS,	/* it says nothing of GPUs on each node */
+	AUC_UPDATE_DROPS,
+	AUC_UPDATE_SETS,
+} auc_update_t;
+
+/*
+ * Notes an update that is about to be judged.
+ * IN/OUT tres_per_node - of the update, may be NULL. If it is word for word the job's own it is
+ *	spelled otherwise, gpu:01 for gpu:1, so that the record tells whether it was taken
+ * IN range - with AUC_UPDATE_SETS
+ * Job write lock.
+ */
+extern void auc_update_begin(job_record_t *job_ptr, char **tres_per_node,
+			     auc_update_t update, const auc_gpus_t *range);
+
+/*
+ * Settles what auc_update_begin() has noted, if anything: the job's alternatives and range
+ * stay as they were if it asks for what it asked before. Job write lock.
+ * RET whether the job's request has changed
+ */
+extern bool auc_update_settle(job_record_t *job_ptr);
+
+/*
+ * Jobs of the partition that an invasive resource manager has (auc_invasic=PARTITION): what they
+ * say in --comment=invasic=..., and the settings. Plain string work.
+ */
+
+/* The key of a part of the comment; ';' is between parts. */
+#define AUC_INVASIC_NOTE "invasic="
+
+/* Where `aucsched ihypervisor` has its socket for jobs unless it is told otherwise. */
+#define AUC_INVASIC_SOCKET "/var/lib/aucsched-invasive/run/jobs"
+
+typedef struct {
+	uint32_t low, high;	/* cores that the job can use */
+	const char *kind;	/* rigid, moldable, evolving or malleable */
+	bool urgent;
+	bool held;		/* somebody wants it to wait: scontrol hold, sbatch -H */
+	uint32_t points;	/* of a note that was made here; 0 otherwise */
+} auc_invasic_t;
+
+/*
+ * What a comment says: invasic=[CORES|MIN-MAX][,KIND][,urgent], in any order.
+ * IN comment - may be NULL
+ * IN cores - that the job can use if the comment doesn't say; 0: the request says nothing either
+ * IN made - a note as auc_invasic_note() makes it is taken too
+ * OUT error - one line if it is wrong, caller must xfree(); may be NULL
+ * RET whether all is well
+ */
+extern bool auc_invasic_parse(const char *comment, uint32_t cores, bool made,
+			      auc_invasic_t *want, char **error);
+
+/*
+ * Puts into *comment, in place of what the user wrote, what the iScheduler reads:
+ * invasic=MIN-MAX,KIND[,urgent][,held],points=N
+ */
+extern void auc_invasic_note(char **comment, const auc_invasic_t *want);
+
+/*
+ * A setting of SchedulerParameters, of which the last one counts.
+ * IN key - with its '='
+ * OUT value - not empty
+ * RET whether there is one
+ */
+extern bool auc_param(const char *sched_params, const char *key, word_t *value);
+
+/* Whether a list of partitions, with commas, has one of this name. OUT alone - and no other */
+extern bool auc_names_partition(const char *list, word_t name, bool *alone);
+
+#endif
