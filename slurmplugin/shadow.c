@@ -37,8 +37,7 @@ static struct {
 	size_t len, cap;
 	time_t job_update, node_update, part_update;
 	int count;		/* of all jobs */
-	time_t since;		/* starts before that are not ours to tell; 0: not known yet */
-	uint32_t mark;
+	time_t since;		/* when was looked last; 0: not known yet */
 } shadow;
 
 extern void auc_shadow_settings(auc_settings_t *settings)
@@ -134,20 +133,22 @@ static auc_shadow_key_t _key(const job_record_t *job_ptr)
 	};
 }
 
-/* What it asks for. Of a new entry. */
-static void _describe(auc_shadow_entry_t *entry, const job_record_t *job_ptr)
+/* What it asks for. */
+static auc_shadow_run_t _run(const job_record_t *job_ptr)
 {
-	if (entry->partition)
-		return;
-	entry->user = job_ptr->user_id;
-	entry->partition = xstrdup(job_ptr->part_ptr ? job_ptr->part_ptr->name :
-				   job_ptr->partition);
-	if (!job_ptr->details)
-		return;
-	entry->submit = job_ptr->details->submit_time;
-	entry->eligible = job_ptr->details->begin_time;
-	entry->cpus = job_ptr->details->min_cpus;
-	entry->nodes = job_ptr->details->min_nodes;
+	auc_shadow_run_t run = {
+		.key = _key(job_ptr), .user = job_ptr->user_id,
+		.partition = job_ptr->part_ptr ? job_ptr->part_ptr->name :
+			job_ptr->partition,
+	};
+
+	if (job_ptr->details) {
+		run.submit = job_ptr->details->submit_time;
+		run.eligible = job_ptr->details->begin_time;
+		run.cpus = job_ptr->details->min_cpus;
+		run.nodes = job_ptr->details->min_nodes;
+	}
+	return run;
 }
 
 static uint32_t _gpus(const job_record_t *job_ptr)
@@ -170,22 +171,11 @@ static uint32_t _gpus(const job_record_t *job_ptr)
 /* What the last cycle said of a job that Slurm has started since. */
 static const char *_before(const auc_memo_t *memo)
 {
-	static const char *const words[] = {
-		[AUCSCHED_STARTS] = "starts", [AUCSCHED_WAITS_FIT] = "fit",
-		[AUCSCHED_WAITS_LOST] = "lost",
-		[AUCSCHED_WAITS_RESERVED] = "reserved",
-		[AUCSCHED_WAITS_NEVER] = "never",
-		[AUCSCHED_NOT_LOOKED_AT] = "behind",
-		[AUCSCHED_TIMED_OUT] = "timed-out",
-		[AUCSCHED_FAULTY] = "faulty", [AUCSCHED_WAITS_QUOTA] = "quota",
-	};
-
 	if (!memo)
 		return "unseen";
 	if (!memo->verdict)
 		return memo->left ? "behind" : "limits";
-	return (memo->verdict - 1 < ARRAY_SIZE(words)) ?
-		words[memo->verdict - 1] : "unseen";
+	return auc_word_of(memo->verdict - 1);
 }
 
 /* A task has the memo of its array, until it has a record of its own. */
@@ -198,93 +188,57 @@ static const auc_memo_t *_memo(const job_record_t *job_ptr)
 	return memo;
 }
 
-static void _note_start(auc_shadow_entry_t *entry, const job_record_t *job_ptr)
-{
-	const auc_memo_t *memo = _memo(job_ptr);
-
-	_describe(entry, job_ptr);
-	entry->slurm = (auc_shadow_place_t) {
-		.time = job_ptr->start_time, .nodes = xstrdup(job_ptr->nodes),
-		.cpus = job_ptr->total_cpus, .gpus = _gpus(job_ptr),
-	};
-	if (memo && memo->left && memo->why)
-		entry->left = memo->why;
-	else
-		entry->before = _before(memo);
-	entry->dirty = true;
-}
-
-static void _note_end(auc_shadow_entry_t *entry, const job_record_t *job_ptr)
-{
-	_describe(entry, job_ptr);
-	entry->end = job_ptr->end_time ? job_ptr->end_time : time(NULL);
-	entry->state = job_state_string(job_ptr->job_state & JOB_STATE_BASE);
-	entry->dirty = true;
-}
-
 /* Not so of one that was cancelled while it waited, which Slurm says to have started then. */
 static bool _has_started(const job_record_t *job_ptr)
 {
 	return job_ptr->nodes && job_ptr->nodes[0] && job_ptr->start_time;
 }
 
-static void _look_at(job_record_t *job_ptr)
+/* A start or an end of the second in which was looked last may be told twice. */
+static void _look_at(const job_record_t *job_ptr)
 {
 	bool over = IS_JOB_FINISHED(job_ptr), started = _has_started(job_ptr);
-	time_t since = over && !started ? job_ptr->end_time :
-		job_ptr->start_time;
-	auc_shadow_key_t key = _key(job_ptr);
-	auc_shadow_entry_t *entry;
+	bool begun = started && (job_ptr->start_time >= shadow.since);
+	const auc_memo_t *memo;
+	auc_shadow_run_t run;
 
-	if (IS_JOB_PENDING(job_ptr) || (!over && !started))
+	if (IS_JOB_PENDING(job_ptr) ||
+	    !(begun || (over && (job_ptr->end_time >= shadow.since))))
 		return;
-	entry = auc_shadow_entry(&key, since >= shadow.since);
-	if (!entry)
-		return;
-	if (started && !entry->slurm.nodes)
-		_note_start(entry, job_ptr);
-	if (over && !entry->end)
-		_note_end(entry, job_ptr);
-	entry->mark = shadow.mark;
-}
-
-/* Those who still wait; and whom slurmctld has forgotten. */
-static bool _still_there(auc_shadow_entry_t *entry, void *arg)
-{
-	job_record_t *job_ptr;
-
-	if (entry->mark == shadow.mark)
-		return true;
-	job_ptr = (entry->key.task == NO_VAL) ?
-		find_job_record(entry->key.job) :
-		find_job_array_rec(entry->key.job, entry->key.task);
-	if (job_ptr && IS_JOB_PENDING(job_ptr) &&
-	    (job_ptr->restart_cnt == entry->key.restarts))
-		return true;
-	if (!entry->end) {	/* nobody will know how it went on */
-		entry->end = time(NULL);
-		entry->state = job_ptr ? "REQUEUED" : "GONE";
-		entry->dirty = true;
+	run = _run(job_ptr);
+	if (started)
+		run.slurm = (auc_shadow_place_t) {
+			.time = job_ptr->start_time, .nodes = job_ptr->nodes,
+			.cpus = job_ptr->total_cpus, .gpus = _gpus(job_ptr),
+		};
+	if (begun) {
+		memo = _memo(job_ptr);
+		if (memo && memo->left && memo->why)
+			run.left = memo->why;
+		else
+			run.before = _before(memo);
 	}
-	return false;
+	if (over) {
+		run.end = job_ptr->end_time;
+		run.state = job_state_string(job_ptr->job_state & JOB_STATE_BASE);
+	}
+	auc_shadow_add(&run);
 }
 
 extern void auc_shadow_look(const char *path)
 {
+	time_t now = time(NULL);
 	list_itr_t *iter;
 	job_record_t *job_ptr;
 
 	/* What was started while slurmctld was down for a moment is told too. */
-	if (!shadow.since)
-		shadow.since = auc_shadow_before(path);
-	if (shadow.since + DOWN_SECONDS < time(NULL) && !shadow.mark)
-		shadow.since = time(NULL);
-	shadow.mark++;
+	if (!shadow.since && ((shadow.since = auc_shadow_before(path)) + DOWN_SECONDS < now))
+		shadow.since = now;
 	iter = list_iterator_create(job_list);
 	while ((job_ptr = list_next(iter)))
 		_look_at(job_ptr);
 	list_iterator_destroy(iter);
-	auc_shadow_each(_still_there, NULL);
+	shadow.since = now;
 }
 
 /* ---- what the auction would do ---- */
@@ -334,34 +288,26 @@ static auc_shadow_place_t _place(const struct aucsched_output *out,
 	return place;
 }
 
+/* Once for each run. Tasks of an array's record are looked at in ascending order. */
 static void _note_would(const auc_snapshot_t *s,
 			const struct aucsched_output *out, uint32_t row,
-			uint32_t nth, const job_record_t *job_ptr)
+			uint32_t nth, const job_record_t *job_ptr, auc_memo_t *memo)
 {
 	const struct aucsched_decision *decision = &out->decisions[row];
-	auc_shadow_entry_t *entry;
-	auc_shadow_key_t key;
+	auc_shadow_run_t run = _run(job_ptr);
+	uint64_t mark;
 
-	if (!_row_key(s, row, nth, job_ptr, &key) ||
-	    !(entry = auc_shadow_entry(&key, true)))
+	if (!_row_key(s, row, nth, job_ptr, &run.key))
 		return;
-	_describe(entry, job_ptr);
-	entry->mark = shadow.mark;
-	if (entry->would.nodes)
+	mark = ((uint64_t) run.key.restarts << 32) + ((run.key.task == NO_VAL) ? 0 : run.key.task) + 1;
+	if (memo->would >= mark)
 		return;
-	entry->would = _place(out, decision, s->rows[row].threads, s->in.now);
-	entry->bid_class = decision->bid_class;
-	entry->victims = decision->victims;
-	entry->dirty = true;
-}
-
-/* What users would be told, for when Slurm starts the job. */
-static void _note_verdict(const auc_row_t *row, uint8_t why)
-{
-	auc_memo_t *memo = auc_memo_find(row->job_id);
-
-	if (memo)
-		memo->verdict = why + 1;
+	memo->would = mark;
+	run.would = _place(out, decision, s->rows[row].threads, s->in.now);
+	run.bid_class = decision->bid_class;
+	run.victims = decision->victims;
+	auc_shadow_add(&run);
+	xfree(run.would.nodes);
 }
 
 extern void auc_shadow_note(const auc_snapshot_t *s,
@@ -375,16 +321,21 @@ extern void auc_shadow_note(const auc_snapshot_t *s,
 	for (uint32_t row = 0; row < s->in.jobs_len; row++) {
 		const job_record_t *job_ptr =
 			find_job_record(s->rows[row].job_id);
+		auc_memo_t *memo;
 
 		if (!row || (s->rows[row].job_id != s->rows[row - 1].job_id))
 			nth = 0;
-		_note_verdict(&s->rows[row], out->decisions[row].why);
+		memo = auc_memo_find(s->rows[row].job_id);
+		if (!memo)
+			continue;
+		/* What users would be told, for when Slurm starts the job. */
+		memo->verdict = out->decisions[row].why + 1;
 		if ((out->decisions[row].why != AUCSCHED_STARTS) ||
 		    s->rows[row].put_off)
 			continue;
 		/* Slurm may have started it while the auction decided. */
 		if (job_ptr && IS_JOB_PENDING(job_ptr) && job_ptr->details)
-			_note_would(s, out, row, nth++, job_ptr);
+			_note_would(s, out, row, nth++, job_ptr, memo);
 	}
 }
 

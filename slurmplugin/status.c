@@ -92,24 +92,26 @@ static void _left(char **json, const auc_snapshot_t *snapshot)
 	xstrcat(*json, "},");
 }
 
-/* The words are those of reason.h. */
-static void _waits(char **json, const uint32_t *waits)
+/* These are the words of reason.h. */
+extern const char *auc_word_of(uint8_t why)
 {
 	static const char *words[AUC_WHYS] = {
-		[AUCSCHED_WAITS_FIT] = "fit",
-		[AUCSCHED_WAITS_LOST] = "lost",
-		[AUCSCHED_WAITS_RESERVED] = "kept",
-		[AUCSCHED_WAITS_NEVER] = "never",
-		[AUCSCHED_NOT_LOOKED_AT] = "behind",
-		[AUCSCHED_TIMED_OUT] = "late",
-		[AUCSCHED_FAULTY] = "faulty",
+		[AUCSCHED_STARTS] = "starts", [AUCSCHED_WAITS_FIT] = "fit",
+		[AUCSCHED_WAITS_LOST] = "lost", [AUCSCHED_WAITS_RESERVED] = "kept",
+		[AUCSCHED_WAITS_NEVER] = "never", [AUCSCHED_NOT_LOOKED_AT] = "behind",
+		[AUCSCHED_TIMED_OUT] = "late", [AUCSCHED_FAULTY] = "faulty",
 		[AUCSCHED_WAITS_QUOTA] = "quota",
 	};
 
+	return (why < AUC_WHYS) ? words[why] : "unseen";
+}
+
+static void _waits(char **json, const uint32_t *waits)
+{
 	xstrcat(*json, "\"waits\":{");
 	for (int i = 1; i < AUC_WHYS; i++)
-		xstrfmtcat(*json, "%s\"%s\":%u", (i > 1) ? "," : "", words[i],
-			   waits[i]);
+		xstrfmtcat(*json, "%s\"%s\":%u", (i > 1) ? "," : "",
+			   auc_word_of(i), waits[i]);
 	xstrcat(*json, "},");
 }
 
@@ -308,98 +310,31 @@ extern void auc_status_write(const auc_status_t *status,
 /*
  * The file of what the auction would have started.
  *
- * A line has all that is known of a job's run, and is written anew when more is: readers put
+ * A line has what is known of a job's run at the moment, and nothing is remembered of it: readers put
  * lines of the same run together, with the earliest start that the auction would have made. So a
  * file may lose its beginning, and a slurmctld that starts anew need not read it.
  */
-
-#define BUCKETS 4096
-
-/* More runs than this at a time are not followed. */
-#define MOST_ENTRIES (1 << 17)
 
 /* Between two samples, and after a write that failed. */
 #define SAMPLE_SECONDS 60
 #define AGAIN_SECONDS 10
 
+/* Bytes that wait to be written, until the limit is known. */
+#define MOST_WAITING (1 << 20)
+
 static struct {
-	auc_shadow_entry_t *buckets[BUCKETS];
-	uint32_t len;
-	uint64_t lost;		/* runs that were too many */
+	char *text, *end;	/* lines that are to be written */
+	uint64_t lost;		/* lines that were too many */
 	auc_shadow_sample_t sample;
 	bool sampled;		/* it is to be written */
 	int fd;			/* -1: none */
 	char *path;
 	ino_t inode;
 	int mode;
-	int64_t size;
+	int64_t size, limit;	/* of what waits to be written too; 0: not known yet */
 	time_t again;		/* no write before */
 	char *said;		/* the fault that was logged */
 } shadow = { .fd = -1 };
-
-/* ---- entries ---- */
-
-static auc_shadow_entry_t **_bucket(const auc_shadow_key_t *key)
-{
-	uint32_t at = (key->job * 2654435761u) ^ (key->task * 40503u);
-
-	return &shadow.buckets[(at >> 8) % BUCKETS];
-}
-
-static bool _is(const auc_shadow_key_t *a, const auc_shadow_key_t *b)
-{
-	return (a->job == b->job) && (a->task == b->task) &&
-		(a->restarts == b->restarts);
-}
-
-extern auc_shadow_entry_t *auc_shadow_entry(const auc_shadow_key_t *key,
-					    bool make)
-{
-	auc_shadow_entry_t **bucket = _bucket(key), *entry = *bucket;
-
-	while (entry && !_is(&entry->key, key))
-		entry = entry->next;
-	if (entry || !make)
-		return entry;
-	if (shadow.len == MOST_ENTRIES) {
-		shadow.lost++;
-		return NULL;
-	}
-	entry = xmalloc(sizeof(*entry));
-	entry->key = *key;
-	entry->next = *bucket;
-	*bucket = entry;
-	shadow.len++;
-	return entry;
-}
-
-static void _free_entry(auc_shadow_entry_t *entry)
-{
-	xfree(entry->partition);
-	xfree(entry->would.nodes);
-	xfree(entry->slurm.nodes);
-	xfree(entry);
-}
-
-extern void auc_shadow_each(bool (*keep)(auc_shadow_entry_t *entry, void *arg),
-			    void *arg)
-{
-	for (int i = 0; i < BUCKETS; i++) {
-		auc_shadow_entry_t **at = &shadow.buckets[i];
-
-		while (*at) {
-			auc_shadow_entry_t *entry = *at;
-
-			if (keep(entry, arg) || entry->dirty) {
-				at = &entry->next;
-				continue;
-			}
-			*at = entry->next;
-			_free_entry(entry);
-			shadow.len--;
-		}
-	}
-}
 
 extern void auc_shadow_sample(const auc_shadow_sample_t *sample)
 {
@@ -411,61 +346,64 @@ extern void auc_shadow_sample(const auc_shadow_sample_t *sample)
 
 /* ---- lines ---- */
 
-static void _string_log(char **line, const char *value)
-{
-	xstrcatchar(*line, '"');
-	for (; value && *value; value++) {
-		if ((*value == '"') || (*value == '\\'))
-			xstrcatchar(*line, '\\');
-		xstrcatchar(*line, ((unsigned char) *value < ' ') ? ' ' : *value);
-	}
-	xstrcatchar(*line, '"');
-}
-
-static void _text_log(char **line, const char *key, const char *value)
+static void _member(char **line, const char *key, const char *value)
 {
 	if (!value || !value[0])
 		return;
 	xstrfmtcat(*line, ",\"%s\":", key);
-	_string_log(line, value);
+	_string(line, value);
 }
 
 static void _place(char **line, const char *key, const auc_shadow_place_t *place)
 {
 	xstrfmtcat(*line, ",\"%s\":{\"time\":%lld,\"cpus\":%u,\"gpus\":%u",
 		   key, (long long) place->time, place->cpus, place->gpus);
-	_text_log(line, "nodes", place->nodes);
+	_member(line, "nodes", place->nodes);
 }
 
-extern char *auc_shadow_line(const auc_shadow_entry_t *entry)
+static char *_run_line(const auc_shadow_run_t *run)
 {
-	char *line = xstrdup_printf("{\"job\":%u", entry->key.job);
-	char class[2] = { entry->bid_class, '\0' };
+	char *line = xstrdup_printf("{\"job\":%u", run->key.job);
+	char class[2] = { run->bid_class, '\0' };
 
-	if (entry->key.task != NO_VAL)
-		xstrfmtcat(line, ",\"task\":%u", entry->key.task);
-	if (entry->key.restarts)
-		xstrfmtcat(line, ",\"restarts\":%u", entry->key.restarts);
+	if (run->key.task != NO_VAL)
+		xstrfmtcat(line, ",\"task\":%u", run->key.task);
+	if (run->key.restarts)
+		xstrfmtcat(line, ",\"restarts\":%u", run->key.restarts);
 	xstrfmtcat(line, ",\"user\":%u,\"submit\":%lld,\"eligible\":%lld,\"cpus\":%u,\"nodes\":%u",
-		   entry->user, (long long) entry->submit,
-		   (long long) entry->eligible, entry->cpus, entry->nodes);
-	_text_log(&line, "partition", entry->partition);
-	_text_log(&line, "left", entry->left);
-	if (entry->would.nodes) {
-		_place(&line, "would", &entry->would);
-		_text_log(&line, "class", class);
-		xstrfmtcat(line, ",\"victims\":%u}", entry->victims);
+		   run->user, (long long) run->submit,
+		   (long long) run->eligible, run->cpus, run->nodes);
+	_member(&line, "partition", run->partition);
+	_member(&line, "left", run->left);
+	if (run->would.nodes) {
+		_place(&line, "would", &run->would);
+		_member(&line, "class", class);
+		xstrfmtcat(line, ",\"victims\":%u}", run->victims);
 	}
-	if (entry->slurm.nodes) {
-		_place(&line, "slurm", &entry->slurm);
-		_text_log(&line, "before", entry->before);
+	if (run->slurm.nodes) {
+		_place(&line, "slurm", &run->slurm);
+		_member(&line, "before", run->before);
 		xstrcat(line, "}");
 	}
-	if (entry->end)
-		xstrfmtcat(line, ",\"end\":%lld", (long long) entry->end);
-	_text_log(&line, "state", entry->state);
+	if (run->end)
+		xstrfmtcat(line, ",\"end\":%lld", (long long) run->end);
+	_member(&line, "state", run->state);
 	xstrcat(line, "}\n");
 	return line;
+}
+
+extern void auc_shadow_add(const auc_shadow_run_t *run)
+{
+	char *line;
+
+	if (shadow.text && (shadow.end - shadow.text >
+			    (shadow.limit ? shadow.limit / 2 : MOST_WAITING))) {
+		shadow.lost++;
+		return;
+	}
+	line = _run_line(run);
+	xstrcatat(shadow.text, &shadow.end, line);
+	xfree(line);
 }
 
 static char *_sample_line(const auc_shadow_sample_t *s)
@@ -488,9 +426,9 @@ static char *_first_line(const auc_shadow_file_t *file, time_t now)
 	char *line = xstrdup_printf("{\"shadow\":1,\"time\":%lld,\"interval_s\":%d",
 				    (long long) now, file->interval);
 
-	_text_log(&line, "version", file->version);
-	_text_log(&line, "slurm", file->slurm);
-	_text_log(&line, "settings", file->settings);
+	_member(&line, "version", file->version);
+	_member(&line, "slurm", file->slurm);
+	_member(&line, "settings", file->settings);
 	xstrcat(line, "}\n");
 	return line;
 }
@@ -498,7 +436,7 @@ static char *_first_line(const auc_shadow_file_t *file, time_t now)
 /* ---- the file ---- */
 
 /* Once for each fault, and when it is over. */
-static void _say_log(const char *path, const char *fault)
+static void _say_of_shadow(const char *path, const char *fault)
 {
 	if (fault && xstrcmp(fault, shadow.said))
 		error("aucsched: can't write %s: %s; what the auction would have started is kept in memory, and tried again",
@@ -562,24 +500,15 @@ static bool _open(const auc_shadow_file_t *file)
 	return true;
 }
 
-static bool _touch(auc_shadow_entry_t *entry, void *arg)
-{
-	entry->dirty |= !entry->end;
-	return true;
-}
-
-/* Whoever is not over yet is in the new file too. */
 static bool _turn(const auc_shadow_file_t *file)
 {
 	char *old = xstrdup_printf("%s.old", file->path);
 	bool done = !rename(file->path, old);
 
 	xfree(old);
-	if (!done)
-		return false;
-	_close();
-	auc_shadow_each(_touch, NULL);
-	return true;
+	if (done)
+		_close();
+	return done;
 }
 
 static void _chmod(const auc_shadow_file_t *file)
@@ -632,64 +561,42 @@ static bool _append(const char *text, size_t len)
 	return false;
 }
 
-typedef struct {
-	char *text, *end;
-	int64_t most;		/* bytes */
-} text_t;
-
-static void _add_line(text_t *all, char *line)
+/* Frees line, which may be NULL. */
+static void _join(char **all, char *line)
 {
-	xstrcatat(all->text, &all->end, line);
+	if (line)
+		xstrcat(*all, line);
 	xfree(line);
-}
-
-static bool _add(auc_shadow_entry_t *entry, void *arg)
-{
-	text_t *all = arg;
-
-	if (!entry->dirty)
-		return true;
-	if (all->text && (all->end - all->text > all->most))
-		shadow.lost++;
-	else
-		_add_line(all, auc_shadow_line(entry));
-	return true;
-}
-
-static bool _clean(auc_shadow_entry_t *entry, void *arg)
-{
-	entry->dirty = false;
-	return true;
 }
 
 extern void auc_shadow_flush(const auc_shadow_file_t *file, time_t now)
 {
-	text_t all = { .most = file->limit / 2 };
+	char *all = NULL;
 	bool fresh = false, ok;
 	int error;
 
+	shadow.limit = file->limit;
 	if ((now < shadow.again) && (now + AGAIN_SECONDS >= shadow.again))
 		return;
 	ok = _make_ready(file, &fresh);
 	if (ok) {
-		if (fresh)
-			_add_line(&all, _first_line(file, now));
-		if (shadow.sampled)
-			_add_line(&all, _sample_line(&shadow.sample));
-		auc_shadow_each(_add, &all);
-		ok = !all.text || _append(all.text, strlen(all.text));
+		_join(&all, fresh ? _first_line(file, now) : NULL);
+		_join(&all, shadow.sampled ? _sample_line(&shadow.sample) : NULL);
+		_join(&all, xstrdup(shadow.text));
+		ok = !all || _append(all, strlen(all));
 	}
 	error = errno;
 	if (ok) {
-		auc_shadow_each(_clean, NULL);
+		xfree(shadow.text);
+		shadow.end = NULL;
 		shadow.sampled = false;
 		shadow.again = 0;
 	} else {
 		_close();
 		shadow.again = now + AGAIN_SECONDS;
 	}
-	_say_log(file->path, ok ? NULL : strerror(error));
-	xfree(all.text);
+	_say_of_shadow(file->path, ok ? NULL : strerror(error));
+	xfree(all);
 }
 
 extern time_t auc_shadow_before(const char *path)
@@ -699,15 +606,10 @@ extern time_t auc_shadow_before(const char *path)
 	return stat(path, &st) ? 0 : st.st_mtime;
 }
 
-static bool _forget(auc_shadow_entry_t *entry, void *arg)
-{
-	return entry->dirty = false;
-}
-
 extern void auc_shadow_log_free(void)
 {
-	auc_shadow_each(_forget, NULL);
 	_close();
+	xfree(shadow.text);
 	xfree(shadow.path);
 	xfree(shadow.said);
 	memset(&shadow, 0, sizeof(shadow));

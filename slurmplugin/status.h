@@ -35,6 +35,7 @@ typedef struct {
 	const char *until_why;	/* or for another reason: the word; static text */
 	int64_t could_us;	/* Slurm could start it, since; 0: or could not. Monotonic */
 	int64_t asked_us;	/* when it last said so */
+	uint64_t would;		/* the last of its runs that the shadow has noted a start of; 0: none */
 } auc_memo_t;
 
 extern auc_memo_t *auc_memo_find(uint32_t job_id);
@@ -100,6 +101,9 @@ typedef struct {
 	bool optimal;
 } auc_status_t;
 
+/* What is told of a decision: a word for its why. */
+extern const char *auc_word_of(uint8_t why);
+
 /* Counts why the jobs of a decision wait, and whether it was late. */
 extern void auc_status_decided(auc_status_t *status,
 			       const struct aucsched_output *out);
@@ -140,26 +144,24 @@ typedef struct {
 /* A place: nodes NULL if there is none. */
 typedef struct {
 	time_t time;		/* from when */
-	char *nodes;		/* owned */
+	const char *nodes;
 	uint32_t cpus, gpus;
 } auc_shadow_place_t;
 
-typedef struct auc_shadow_entry {
+/* Texts are the caller's. */
+typedef struct {
 	auc_shadow_key_t key;
 	uint32_t user, cpus, nodes; /* as asked for */
-	char *partition;	/* owned */
+	const char *partition;
 	time_t submit, eligible;
 	auc_shadow_place_t would, slurm;
 	char bid_class;
 	uint32_t victims;	/* jobs that had to end first */
-	const char *before;	/* what the last cycle before Slurm's start said of it; static text */
-	const char *left;	/* the word why it was left to Slurm; static text, or NULL */
+	const char *before;	/* what the last cycle before Slurm's start said of it */
+	const char *left;	/* the word why it was left to Slurm, or NULL */
 	time_t end;		/* 0: it has not ended */
-	const char *state;	/* how it did; static text */
-	bool dirty;		/* something of it is not in the file */
-	uint32_t mark;		/* of the caller */
-	struct auc_shadow_entry *next;
-} auc_shadow_entry_t;
+	const char *state;	/* how it did */
+} auc_shadow_run_t;
 
 /* The machine at a moment. Stranded: GPUs that are free on nodes without a free core. */
 typedef struct {
@@ -170,13 +172,8 @@ typedef struct {
 	uint64_t would_cores, would_gpus, would_stranded;
 } auc_shadow_sample_t;
 
-/* NULL: there is none, or with make, too many are known. */
-extern auc_shadow_entry_t *auc_shadow_entry(const auc_shadow_key_t *key,
-					    bool make);
-
-/* Calls with each entry; those for which it returns false are forgotten once they are written. */
-extern void auc_shadow_each(bool (*keep)(auc_shadow_entry_t *entry, void *arg),
-			    void *arg);
+/* Adds a line of what is known of a run. Beyond half of the limit what waits to be written is lost. */
+extern void auc_shadow_add(const auc_shadow_run_t *run);
 
 /* At most once a minute; others are dropped. */
 extern void auc_shadow_sample(const auc_shadow_sample_t *sample);
@@ -190,16 +187,13 @@ typedef struct {
 } auc_shadow_file_t;
 
 /*
- * Appends what is new. The file is moved to PATH.old when it has half of the limit; what is not
- * over yet is written again. A fault is logged once, and what could not be written is tried again.
+ * Appends what is new. The file is moved to PATH.old when it has half of the limit. A fault is logged
+ * once, and what could not be written is tried again.
  */
 extern void auc_shadow_flush(const auc_shadow_file_t *file, time_t now);
 
 /* When the file was last written before this process opened it; 0: there was none. */
 extern time_t auc_shadow_before(const char *path);
-
-/* The line of an entry, with its end. The caller frees it. */
-extern char *auc_shadow_line(const auc_shadow_entry_t *entry);
 
 extern void auc_shadow_log_free(void);
 

@@ -36,7 +36,7 @@ func printShadow(out io.Writer, p *shadow.Report) error {
 	fmt.Fprintf(w, "Wait with Slurm, mean:\t%s\n", cli.Seconds(p.All.WaitMean))
 	fmt.Fprintf(w, "%s\n", shadow.NoSum)
 	if p.BadLines > 0 || p.Lost > 0 {
-		fmt.Fprintf(w, "Lines that could not be read:\t%d\nJobs that were too many to be followed:\t%d\n", p.BadLines, p.Lost)
+		fmt.Fprintf(w, "Lines that could not be read:\t%d\nLines that there was no room for:\t%d\n", p.BadLines, p.Lost)
 	}
 	for _, t := range []struct {
 		name string

@@ -50,36 +50,34 @@ static int64_t _size(const char *path)
 	return stat(path, &st) ? -1 : st.st_size;
 }
 
-static auc_shadow_entry_t *_job(uint32_t id)
+static void _job(uint32_t id)
 {
-	auc_shadow_key_t key = { .job = id, .task = NO_VAL };
-	auc_shadow_entry_t *entry = auc_shadow_entry(&key, true);
+	auc_shadow_run_t run = {
+		.key = { .job = id, .task = NO_VAL }, .user = 1000, .partition = "p" };
 
-	entry->user = 1000;
-	if (!entry->partition)
-		entry->partition = xstrdup("p");
-	entry->dirty = true;
-	return entry;
+	auc_shadow_add(&run);
 }
 
-static bool _none(auc_shadow_entry_t *entry, void *arg)
+static void _test_lines(const char *dir)
 {
-	return false;
-}
-
-static void _test_lines(void)
-{
-	auc_shadow_entry_t entry = {
+	char *path = xstrdup_printf("%s/lines", dir);
+	auc_shadow_file_t file = { .path = path, .limit = 1 << 20, .mode = 0644, .interval = 3 };
+	auc_shadow_run_t run = {
 		.key = { 7, 3, 1 }, .user = 5, .partition = "a\"\\\n<b>", .submit = 10,
 		.eligible = 11, .cpus = 4, .nodes = 2, .bid_class = 'A',
 		.victims = 1, .would = { 12, "n[1-2]", 4, 2 },
 		.slurm = { 20, "n3", 4, 2 }, .before = "fit", .end = 30,
 		.state = "COMPLETED",
 	};
-	char *line = auc_shadow_line(&entry);
 
-	CHECK(!strcmp(line, "{\"job\":7,\"task\":3,\"restarts\":1,\"user\":5,\"submit\":10,\"eligible\":11,\"cpus\":4,\"nodes\":2,\"partition\":\"a\\\"\\\\ <b>\",\"would\":{\"time\":12,\"cpus\":4,\"gpus\":2,\"nodes\":\"n[1-2]\",\"class\":\"A\",\"victims\":1},\"slurm\":{\"time\":20,\"cpus\":4,\"gpus\":2,\"nodes\":\"n3\",\"before\":\"fit\"},\"end\":30,\"state\":\"COMPLETED\"}\n"), "%s", line);
-	xfree(line);
+	auc_shadow_add(&run);
+	auc_shadow_flush(&file, 1000);
+	CHECK(_count(path, "{\"job\":7,\"task\":3,\"restarts\":1,\"user\":5,\"submit\":10,\"eligible\":11,\"cpus\":4,\"nodes\":2,\"partition\":\"a\\\"\\\\ <b>\",\"would\":{\"time\":12,\"cpus\":4,\"gpus\":2,\"nodes\":\"n[1-2]\",\"class\":\"A\",\"victims\":1},\"slurm\":{\"time\":20,\"cpus\":4,\"gpus\":2,\"nodes\":\"n3\",\"before\":\"fit\"},\"end\":30,\"state\":\"COMPLETED\"}\n") == 1, "%s", path);
+	auc_shadow_flush(&file, 1001);
+	CHECK((_count(path, "\"job\":7,") == 1) && (_count(path, "\n") == 2) &&
+	      (_count(path, "\n{\"job") == 1), "nothing new");
+	auc_shadow_log_free();
+	xfree(path);
 }
 
 /* Half a line of a killed slurmctld, permissions, and a directory that comes later. */
@@ -123,7 +121,7 @@ static void _test_file(const char *dir)
 	xfree(sub);
 }
 
-/* The oldest goes; what is not over stays, and so does the limit. */
+/* The oldest goes, and the limit stays; so it does of what can't be written. */
 static void _test_limit(const char *dir)
 {
 	char *path = xstrdup_printf("%s/shadow", dir);
@@ -132,15 +130,9 @@ static void _test_limit(const char *dir)
 				   .interval = 3 };
 	int64_t most = 0;
 
-	_job(1)->would = (auc_shadow_place_t) { 5, xstrdup("n1"), 1, 0 };
-	for (uint32_t id = 2; id < 3000; id++) {
-		_job(id)->end = id;
+	for (uint32_t id = 1; id < 3000; id++) {
+		_job(id);
 		auc_shadow_flush(&file, 1000 + id);
-		auc_shadow_each(_none, NULL);
-		if (id == 10)	/* it goes on; the rest is forgotten */
-			_job(1)->would = (auc_shadow_place_t) { 5, xstrdup("n1"), 1, 0 };
-		else if (id > 10)
-			_job(1)->cpus = id;
 		most = MAX(most, _size(path) + MAX(_size(old), 0));
 	}
 	CHECK((most > file.limit / 2) && (most <= file.limit + 4096), "%lld",
@@ -149,6 +141,18 @@ static void _test_limit(const char *dir)
 	CHECK(!_count(path, "\"job\":2,") && !_count(old, "\"job\":2,"), "the first");
 	auc_shadow_log_free();
 	CHECK(auc_shadow_before(path) > 0, "%s", path);
+	CHECK(!unlink(path) && !mkdir(path, 0700), "%s", path);
+	for (uint32_t id = 1; id < 3000; id++) {
+		_job(id);
+		auc_shadow_flush(&file, 10000 + id);
+	}
+	CHECK(!rmdir(path), "%s", path);
+	auc_shadow_sample(&(auc_shadow_sample_t) { .time = 20000 });
+	auc_shadow_flush(&file, 20000);
+	CHECK((_count(path, "\"job\":1,") == 1) && !_count(path, "\"job\":2999,") &&
+	      (_size(path) <= file.limit / 2 + 4096) && !_count(path, "\"lost\":0}") &&
+	      (_count(path, "\"lost\":") == 1), "%lld", (long long) _size(path));
+	auc_shadow_log_free();
 	xfree(path);
 	xfree(old);
 }
@@ -181,9 +185,9 @@ extern void test_shadows(void)
 {
 	char dir[] = "/tmp/aucunitsXXXXXX", *command;
 
-	_test_lines();
 	_test_share();
 	CHECK(mkdtemp(dir), "%s", dir);
+	_test_lines(dir);
 	_test_file(dir);
 	_test_limit(dir);
 	command = xstrdup_printf("rm -rf %s", dir);

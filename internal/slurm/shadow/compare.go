@@ -42,11 +42,11 @@ func (r *Run) Outcome(interval int64) (o Outcome, seconds int64) {
 		return Left, 0
 	}
 	switch r.Slurm.Before {
-	case "lost", "reserved", "quota":
+	case "lost", "kept", "reserved", "quota": // older files have reserved and timed-out
 		return Later, 0
 	case "unseen", "":
 		return AtOnce, 0
-	case "limits", "behind", "never", "faulty", "timed-out":
+	case "limits", "behind", "never", "faulty", "late", "timed-out":
 		return Limited, 0
 	}
 	return Same, 0
@@ -165,7 +165,7 @@ type Report struct {
 	From       int64   `json:"from"` // the first and the last second that the file tells of
 	To         int64   `json:"to"`
 	BadLines   int     `json:"bad_lines"`
-	Lost       int64   `json:"lost_jobs"` // too many at a time to be followed
+	Lost       int64   `json:"lost_jobs"` // lines that there was no room for
 	All        Tally   `json:"all"`
 	Partitions []Tally `json:"partitions"`
 	Users      []Tally `json:"users"`

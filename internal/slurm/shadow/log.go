@@ -70,7 +70,7 @@ type Sample struct {
 	WouldCores    int64 `json:"would_cores"` // of what the auction would have started just then
 	WouldGPUs     int64 `json:"would_gpus"`
 	WouldStranded int64 `json:"would_stranded"` // with these
-	Lost          int64 `json:"lost"`           // runs that were too many to be followed
+	Lost          int64 `json:"lost"`           // lines that there was no room for
 }
 
 // Log is what the files say.
@@ -205,7 +205,14 @@ func (l *Log) finish(name string) error {
 		return fmt.Errorf("%s: there is nothing in it yet", name)
 	}
 	l.Runs = make([]*Run, 0, len(l.runs))
-	for _, r := range l.runs {
+	for k, r := range l.runs {
+		// One of which only the end is known began before the file did.
+		if p := r.Slurm; p != nil && r.End != 0 && r.Would == nil && p.Before == "" && r.Left == "" {
+			continue
+		}
+		if k.Restarts++; r.End == 0 && l.runs[k] != nil {
+			r.State = "REQUEUED"
+		}
 		l.Runs = append(l.Runs, r)
 	}
 	l.runs, l.words = nil, nil

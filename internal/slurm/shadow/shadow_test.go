@@ -49,6 +49,8 @@ func TestOutcomes(t *testing.T) {
 		{slurm("180", "fit"), Same, 0},
 		{slurm("180", "lost"), Later, 0},
 		{slurm("180", "reserved"), Later, 0},
+		{slurm("180", "kept"), Later, 0},
+		{slurm("180", "late"), Limited, 0},
 		{slurm("180", "quota"), Later, 0},
 		{slurm("180", "unseen"), AtOnce, 0},
 		{slurm("180", "limits"), Limited, 0},
@@ -72,10 +74,12 @@ func TestLinesOfARun(t *testing.T) {
 	require.NoError(t, os.WriteFile(path+".old", []byte(job("1", would("120"))+job("2", `,"task":3`+would("130"))+`{"job":`), 0o600))
 	require.NoError(t, os.WriteFile(path, []byte(first+job("1", would("140")+slurm("150", "starts"))+
 		job("1", slurm("160", "fit")+`,"end":170,"state":"FAILED"`)+job("2", `,"task":4`+would("131"))+
-		job("1", `,"restarts":1`+would("200"))), 0o600))
+		job("1", `,"restarts":1`+would("200"))+job("3", slurm("190", "fit"))+job("3", `,"restarts":1`+would("201"))+
+		job("4", slurm("90", "")+`,"end":180,"state":"COMPLETED"`)), 0o600)) // it began before the file
 	l, err := ReadFiles(path)
 	require.NoError(t, err)
-	require.Len(t, l.Runs, 4)
+	require.Len(t, l.Runs, 6)
+	require.Equal(t, "REQUEUED", l.Runs[4].State)
 	require.Equal(t, 1, l.Bad)
 	require.ErrorContains(t, l.FirstBad, path+".old:3: ")
 	one := l.Runs[0]
