@@ -305,10 +305,10 @@ static void _and_company(const job_queue_rec_t *record, auc_request_t *request,
  * RET false, without nodes, if the job can't run now, or is left to Slurm
  */
 static bool _eligible_nodes(const auc_snapshot_t *s,
-			       const job_queue_rec_t *record,
-			       auc_request_t *request, int feature,
-			       const auc_claims_t *claims, bitstr_t **nodes,
-			       const char **why)
+			    const job_queue_rec_t *record,
+			    auc_request_t *request, int feature,
+			    const auc_claims_t *claims, bitstr_t **nodes,
+			    const char **why)
 {
 	job_record_t *job_ptr = record->job_ptr;
 
@@ -338,7 +338,7 @@ static void _to_words(const bitstr_t *nodes, uint64_t *words, uint32_t len)
 
 /* The index of a mask, added if none of the last few is the same. Takes nodes over. */
 static int32_t _add_mask(auc_snapshot_t *s, auc_masks_t *masks,
-			    bitstr_t *nodes)
+			 bitstr_t *nodes)
 {
 	uint32_t words = s->in.mask_words, len = s->in.masks_len;
 	bitstr_t **slot;
@@ -516,10 +516,10 @@ static void _add_lines(look_t *look, auc_memo_t *memo)
  * IN may_wake - the job may have nodes that are powered down
  */
 static void _look_at_ways(auc_snapshot_t *s, const job_queue_rec_t *record,
-			     const auc_request_t *request, list_t *queue,
-			     auc_memo_t *memo, bool may_wake,
-			     const auc_claims_t *claims, auc_masks_t *masks,
-			     auc_limit_quotas_t *limits, auc_ways_t *found)
+			  const auc_request_t *request, list_t *queue,
+			  auc_memo_t *memo, bool may_wake,
+			  const auc_claims_t *claims, auc_masks_t *masks,
+			  auc_limit_quotas_t *limits, auc_ways_t *found)
 {
 	look_t look = { s, record, request, claims, masks, limits, may_wake,
 			found };
@@ -558,10 +558,8 @@ typedef struct {
 	auc_masks_t masks;
 	auc_offers_t offers;
 	auc_verdicts_t verdicts;
-	/* Of limits and licences: either the library counts them, or the ledger does. */
-	auc_licences_t *licences;
+	/* NULL where the policy counts none: Slurm refuses such starts then. */
 	auc_limit_quotas_t *limits;
-	auc_ledger_t *ledger;
 } queue_state_t;
 
 /* How many tasks of an array may start now; 1 for any other job. */
@@ -636,39 +634,10 @@ static void _hold(auc_snapshot_t *s, job_record_t *job_ptr, uint32_t limit)
 	s->held[s->held_len++] = job_ptr->job_id;
 }
 
-/* One that gets none: it waits, or is left to Slurm. */
-static void _hold_back(auc_snapshot_t *s, job_record_t *job_ptr,
-		       auc_memo_t *memo, queue_state_t *state, bool left,
-		       uint32_t limit)
-{
-	_hold(s, job_ptr, limit);
-	if (!left)
-		return;
-	auc_delegate(s, job_ptr, memo, "limits");
-	auc_claims_add(&s->claims, job_ptr);
-}
-
-/* Rows that compete for what limits and licences leave. */
-static uint32_t _compete(auc_snapshot_t *s, job_record_t *job_ptr,
-			 auc_request_t *request, auc_memo_t *memo,
-			 queue_state_t *state, bitstr_t *nodes, uint32_t most,
-			 auc_counted_t *counted)
-{
-	*counted = auc_count_limits(state->limits, s, job_ptr, request, nodes,
-				    true);
-	most = auc_limit_quotas_admit(state->limits, s, request, *counted, most,
-				      memo->stuck);
-	if (most)
-		most = auc_licences_admit(state->licences, s, job_ptr, most);
-	if (!most)	/* whether it is still, the next cycle may see */
-		memo->stuck = false;
-	return most;
-}
-
 /*
  * How many rows the job gets: the copies that there is room for, and that its limits allow besides
  * the rows before.
- * OUT counted - against limits
+ * OUT counted - against limits and licences
  */
 static uint32_t _admit(auc_snapshot_t *s, job_record_t *job_ptr,
 		       auc_request_t *request, auc_memo_t *memo,
@@ -677,21 +646,16 @@ static uint32_t _admit(auc_snapshot_t *s, job_record_t *job_ptr,
 		       auc_counted_t *counted)
 {
 	uint32_t most = MIN(copies, state->limit - s->in.jobs_len), rows;
-	bool left = false;
 
-	rows = state->licences ?
-		_compete(s, job_ptr, request, memo, state, nodes, most,
-			 counted) :
-		auc_ledger_admit(state->ledger, s, job_ptr, request, nodes,
-				 most, &left);
-	if (rows && (rows < most))
+	*counted = auc_count_limits(state->limits, s, job_ptr, request, nodes, true);
+	rows = auc_limit_quotas_admit(state->limits, s, request, *counted, most, memo->stuck);
+	if (!rows) {
+		memo->stuck = false;	/* whether it is still, the next cycle may see */
+		verdict->held = verdict != &state->verdicts.unlimited;
+	}
+	if (rows < most)
 		_hold(s, job_ptr, limit);
-	if (rows)
-		return rows;
-	verdict->held = verdict != &state->verdicts.unlimited;
-	verdict->left = left;
-	_hold_back(s, job_ptr, memo, state, left, limit);
-	return 0;
+	return rows;
 }
 
 /* Worth falls along the queue: a partition's tier comes before any priority. */
@@ -723,15 +687,13 @@ static int _tiers(list_t *queue, uint16_t *tiers, int most)
 
 /* The alternatives of the job that comes next into the snapshot. */
 static void _add_alternatives(auc_snapshot_t *s, const auc_ways_t *found,
-			      const queue_state_t *state,
-			      const job_record_t *job_ptr)
+			      const queue_state_t *state)
 {
 	AUC_GROW(s->alternatives, s->alternatives_cap,
 		 s->in.alternatives_len + found->len);
 	for (int i = 0; i < found->len; i++) {
 		auc_add_alternative_uses(s, &found->requests[i],
 					 found->ways[i].part_ptr);
-		auc_add_alternative_licences(state->licences, s, job_ptr);
 		auc_add_alternative_limits(state->limits, s, found->counted[i]);
 		s->alternatives[s->in.alternatives_len] = found->given[i];
 		s->alternatives[s->in.alternatives_len++].job = s->in.jobs_len;
@@ -777,9 +739,8 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 	for (uint32_t i = 0; i < copies; i++) {
 		row.first_alternative = s->in.alternatives_len;
 		if (found->len)
-			_add_alternatives(s, found, state, record->job_ptr);
+			_add_alternatives(s, found, state);
 		auc_add_job_uses(s, request, record->part_ptr);
-		auc_add_job_licences(state->licences, s, record->job_ptr);
 		auc_add_job_limits(state->limits, s, counted);
 		row.reads = auc_add_job_read(s, record->job_ptr);
 		s->jobs[s->in.jobs_len] = job;
@@ -852,7 +813,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 		return;
 	}
 	if (verdict->held) {
-		_hold_back(s, job_ptr, memo, state, verdict->left, limit);
+		_hold(s, job_ptr, limit);
 		return;
 	}
 	if (!_eligible_nodes(s, record, &request, 0, &s->claims, &nodes,
@@ -964,17 +925,13 @@ extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
 	state->shadow = settings->shadow;
 	state->most_offers = settings->offers;
 	state->cycle = cycle;
-	state->licences = auc_licences_new(s, settings);
 	state->limits = auc_limit_quotas_new(settings);
-	state->ledger = auc_ledger_new();
 	auc_claims_free(&s->claims);
 	auc_claims_free(&s->first);
 	auc_overdue_begin(settings->net_s);
 	_go_through(s, state);
 	_masks_free(&state->masks);
 	auc_offers_free(&state->offers);
-	auc_ledger_free(state->ledger);
 	auc_limit_quotas_free(state->limits);
-	auc_licences_free(state->licences);
 	xfree(state);
 }

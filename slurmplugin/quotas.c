@@ -88,14 +88,13 @@ static void _count_whole_nodes(const job_record_t *job_ptr, uint32_t nodes,
 
 /* With _limits_lock(). Free with _need_free(). */
 static void _need_count(job_record_t *job_ptr, const auc_request_t *request,
-			   auc_need_t *need)
+			auc_need_t *need)
 {
 	uint32_t nodes = MAX(request->job.min_nodes, 1);
 	uint32_t cpus = _cpus(request);
-	uint64_t seconds = need->seconds = _seconds(job_ptr);
 
-	need->tres = xcalloc(2 * slurmctld_tres_cnt, sizeof(uint64_t));
-	need->run_secs = need->tres + slurmctld_tres_cnt;
+	need->seconds = _seconds(job_ptr);
+	need->tres = xcalloc(slurmctld_tres_cnt, sizeof(uint64_t));
 	if (job_ptr->tres_req_cnt)
 		memcpy(need->tres, job_ptr->tres_req_cnt,
 		       slurmctld_tres_cnt * sizeof(uint64_t));
@@ -114,15 +113,11 @@ static void _need_count(job_record_t *job_ptr, const auc_request_t *request,
 	need->tres[TRES_ARRAY_BILLING] = assoc_mgr_tres_weighted(
 		need->tres, job_ptr->part_ptr->billing_weights,
 		slurm_conf.priority_flags, true);
-	for (int i = 0; i < slurmctld_tres_cnt; i++)
-		if (need->tres[i] != NO_CONSUME_VAL64)
-			need->run_secs[i] = need->tres[i] * seconds;
 }
 
 static void _need_free(auc_need_t *need)
 {
 	xfree(need->tres);
-	need->run_secs = NULL;
 }
 
 /* The job's request for GPUs; NULL if there is none, or one for each of several types. */
@@ -143,8 +138,8 @@ static gres_job_state_t *_only_gpus(const job_record_t *job_ptr)
 
 /* The same with so many GPUs on each node, if they are not of several types. The job is as it was. */
 static void _need_with_gpus(job_record_t *job_ptr,
-			       const auc_request_t *request, uint8_t gpus,
-			       auc_need_t *need)
+			    const auc_request_t *request, uint8_t gpus,
+			    auc_need_t *need)
 {
 	gres_job_state_t *asked = _only_gpus(job_ptr);
 	uint64_t total;
@@ -267,10 +262,6 @@ static int _qos_holders(job_record_t *job_ptr, slurmdb_qos_rec_t *qos,
 	return len;
 }
 
-/*
- * Whether Slurm would start the job, as far as limits go. The job is as it was afterwards. With
- * _limits_lock(), and only if _has_association().
- */
 /* pre_select has found it, or nothing is asked. */
 static bool _has_association(const job_record_t *job_ptr)
 {
@@ -305,15 +296,16 @@ static int _holders(job_record_t *job_ptr, auc_holder_t *holders)
 
 /* ---- questions ---- */
 
-/* Takes nodes off usage that the job may share, and puts them back. With _limits_lock(). */
 /*
+ * Takes nodes off usage that the job may share; _unspare_nodes() puts them back. With _limits_lock().
+ *
  * A limit on nodes counts each node once, however many jobs are on it. At best the job gets
  * such as the holder has, and that have room: they are taken off its usage.
  */
 static void _spare_nodes(const auc_snapshot_t *s,
-			    const auc_request_t *request,
-			    const auc_need_t *need, auc_holder_t *holders,
-			    int len)
+			 const auc_request_t *request,
+			 const auc_need_t *need, auc_holder_t *holders,
+			 int len)
 {
 	uint16_t cores = MAX(request->job.cores_per_node, 1);
 
@@ -361,6 +353,10 @@ static void _restore_told(job_record_t *job_ptr, const told_t *told)
 	job_ptr->qos_blocking_ptr = told->blocking;
 }
 
+/*
+ * Whether Slurm would start the job, as far as limits go. The job is as it was afterwards. With
+ * _limits_lock(), and only if _has_association().
+ */
 static bool _limits_ask(job_record_t *job_ptr, const auc_need_t *need)
 {
 	told_t told = _keep_told(job_ptr);
@@ -376,7 +372,7 @@ static bool _limits_ask(job_record_t *job_ptr, const auc_need_t *need)
  * several nodes may need some of either: that is left to the start. Between the two above.
  */
 static void _narrow_nodes(job_record_t *job_ptr, const auc_need_t *need,
-			     auc_holder_t *holders, int len, bitstr_t *nodes)
+			  auc_holder_t *holders, int len, bitstr_t *nodes)
 {
 	for (int i = 0; i < len; i++) {
 		auc_holder_t *holder = &holders[i];
@@ -554,9 +550,10 @@ extern auc_verdict_t *auc_within_limits(auc_verdicts_t *verdicts,
 }
 
 /*
- * Limits of associations and QOS as quotas. The library keeps to them, and
- * chooses who gets what is left. auc_limit_quotas_t is its caller's, for one snapshot; under the
- * locks.
+ * Limits of associations and QOS, and licences, as quotas. The library keeps to them, and chooses who
+ * gets what is left: a row that finds no nodes keeps its licences from nobody. A job becomes a row
+ * while its licences are free; whoever waits for one is told so by Slurm, who is asked when the
+ * others have started. auc_limit_quotas_t is its caller's, for one snapshot; under the locks.
  */
 
 #define BUCKETS 256
@@ -576,6 +573,7 @@ typedef struct {
 } asked_t;
 
 struct auc_limit_quotas {
+	bf_licenses_t *licences; /* what is left of each; NULL: there are none */
 	entry_t *buckets[BUCKETS];
 	struct aucsched_charge *counted; /* of requests, one after the other */
 	size_t counted_cap;
@@ -586,9 +584,13 @@ struct auc_limit_quotas {
 
 extern auc_limit_quotas_t *auc_limit_quotas_new(const auc_settings_t *settings)
 {
-	if (!settings->counts || !_limits_enforced())
+	auc_limit_quotas_t *limits;
+
+	if (!settings->counts)
 		return NULL;
-	return xmalloc(sizeof(auc_limit_quotas_t));
+	limits = xmalloc(sizeof(*limits));
+	limits->licences = bf_licenses_initial(false);
+	return limits;
 }
 
 extern void auc_limit_quotas_free(auc_limit_quotas_t *limits)
@@ -603,6 +605,7 @@ extern void auc_limit_quotas_free(auc_limit_quotas_t *limits)
 			xfree(entry);
 		}
 	}
+	FREE_NULL_LIST(limits->licences);
 	xfree(limits->counted);
 	xfree(limits->asked);
 	xfree(limits);
@@ -644,10 +647,10 @@ static uint32_t _quota_of(auc_limit_quotas_t *limits, auc_snapshot_t *s,
 
 /* In the order of the quotas, when all of it is counted. */
 static void _limit_quotas_charge(auc_limit_quotas_t *limits,
-				    auc_snapshot_t *s, const auc_limit_t *limit,
-				    uint64_t left,
-				    const struct aucsched_charge *charge,
-				    auc_counted_t *counted)
+				 auc_snapshot_t *s, const auc_limit_t *limit,
+				 uint64_t left,
+				 const struct aucsched_charge *charge,
+				 auc_counted_t *counted)
 {
 	AUC_GROW(limits->counted, limits->counted_cap, limits->counted_len + 1);
 	if (!counted->len)
@@ -666,7 +669,7 @@ static int _by_quota(const void *a, const void *b)
 }
 
 static void _limit_quotas_sort(auc_limit_quotas_t *limits,
-				  auc_counted_t counted)
+			       auc_counted_t counted)
 {
 	if (counted.len)
 		qsort(limits->counted + counted.first, counted.len,
@@ -685,7 +688,7 @@ static uint64_t _charge_times(uint64_t rate, uint64_t number)
 
 /* What any start with the request counts at least. */
 static uint64_t _least_charge(const struct aucsched_charge *charge,
-				 const auc_request_t *request)
+			      const auc_request_t *request)
 {
 	const struct aucsched_job *job = &request->job;
 	uint64_t nodes = MAX(job->min_nodes, 1);
@@ -998,6 +1001,32 @@ static void _count_all(count_t *count, job_record_t *job_ptr,
 	xfree(set);
 }
 
+/* Those of one of several, or of certain nodes, are Slurm's to count. */
+static void _count_licences(count_t *count)
+{
+	list_itr_t *iter, *of_all;
+	const licenses_t *want;
+
+	if (!count->limits->licences || !count->job_ptr->license_list)
+		return;
+	iter = list_iterator_create(count->job_ptr->license_list);
+	of_all = list_iterator_create(count->limits->licences);
+	while ((want = list_next(iter))) {
+		struct aucsched_charge charge = { .per_job = want->total };
+		auc_limit_t of = { .kind = AUC_LICENCE };
+		bf_license_t *licence;
+
+		list_iterator_reset(of_all);
+		while ((licence = list_next(of_all)) && !auc_is_licence(licence, want))
+			of.id++;
+		if (licence && want->total && !auc_is_odd_licence(want))
+			_limit_quotas_charge(count->limits, count->s, &of, licence->remaining,
+					     &charge, &count->counted);
+	}
+	list_iterator_destroy(of_all);
+	list_iterator_destroy(iter);
+}
+
 extern auc_counted_t auc_count_limits(auc_limit_quotas_t *limits,
 				      auc_snapshot_t *s, job_record_t *job_ptr,
 				      auc_request_t *request, bitstr_t *nodes,
@@ -1007,509 +1036,15 @@ extern auc_counted_t auc_count_limits(auc_limit_quotas_t *limits,
 		.limits = limits, .s = s, .job_ptr = job_ptr,
 		.request = request, .asked = asked };
 
-	if (!limits || !_has_association(job_ptr))
+	if (!limits)
 		return count.counted;
-	count.own_nodes = auc_is_whole(job_ptr, job_ptr->part_ptr);
-	_limits_lock();
-	_count_all(&count, job_ptr, request, nodes);
-	_limits_unlock();
-	_limit_quotas_sort(limits, count.counted);
-	return count.counted;
-}
-
-/*
- * Licences as quotas.
- *
- * A job becomes a row while its licences are free. Of the rows the library never starts more than
- * there are licences for, and chooses which: a row that finds no nodes keeps its licences from
- * nobody. Whoever waits for a licence is told so by Slurm, who is asked when the others have
- * started.
- *
- * Under the locks. auc_licences_t is its caller's, for one snapshot.
- */
-
-struct auc_licences {
-	bf_licenses_t *all;	/* in the order of the quotas */
-	uint64_t *asked;	/* [quota], by rows */
-};
-
-extern auc_licences_t *auc_licences_new(auc_snapshot_t *s,
-					const auc_settings_t *settings)
-{
-	auc_licences_t *licences;
-	bf_license_t *licence;
-	list_itr_t *iter;
-	uint32_t len = 0;
-
-	if (!settings->counts)
-		return NULL;
-	licences = xmalloc(sizeof(*licences));
-	if (!(licences->all = bf_licenses_initial(false)))
-		return licences;
-	len = list_count(licences->all);
-	licences->asked = xcalloc(MAX(len, 1), sizeof(uint64_t));
-	AUC_GROW(s->quotas, s->quotas_cap, len);
-	iter = list_iterator_create(licences->all);
-	while ((licence = list_next(iter)))
-		s->quotas[s->in.quotas_len++] = licence->remaining;
-	list_iterator_destroy(iter);
-	return licences;
-}
-
-extern void auc_licences_free(auc_licences_t *licences)
-{
-	if (!licences)
-		return;
-	FREE_NULL_LIST(licences->all);
-	xfree(licences->asked);
-	xfree(licences);
-}
-
-/* OUT quota - of the licence. RET false if there is none such */
-static bool _quota_of_licences(const auc_licences_t *licences, const licenses_t *want,
-		      uint32_t *quota)
-{
-	bf_license_t *licence;
-	list_itr_t *iter;
-
-	if (!licences->all)
-		return false;
-	*quota = 0;
-	iter = list_iterator_create(licences->all);
-	while ((licence = list_next(iter)) && !auc_is_licence(licence, want))
-		(*quota)++;
-	list_iterator_destroy(iter);
-	return licence;
-}
-
-/* The next licence that a job wants, and that is counted; NULL: no more. */
-static const licenses_t *_next(const auc_licences_t *licences,
-			       list_itr_t *iter, uint32_t *quota)
-{
-	const licenses_t *want;
-
-	while ((want = list_next(iter)))
-		if (want->total && !auc_is_odd_licence(want) &&
-		    _quota_of_licences(licences, want, quota))
-			break;
-	return want;
-}
-
-extern uint32_t auc_licences_admit(auc_licences_t *licences,
-				   const auc_snapshot_t *s,
-				   const job_record_t *job_ptr, uint32_t most)
-{
-	const licenses_t *want;
-	list_itr_t *iter;
-	uint32_t quota;
-
-	if (!job_ptr->license_list)
-		return most;
-	iter = list_iterator_create(job_ptr->license_list);
-	while ((want = _next(licences, iter, &quota))) {
-		most = MIN(most, s->quotas[quota] / want->total);
-		if (licences->asked[quota] >= SEATS * s->quotas[quota])
-			most = 0;
-	}
-	list_iterator_reset(iter);
-	while ((want = _next(licences, iter, &quota)))
-		licences->asked[quota] += (uint64_t) most * want->total;
-	list_iterator_destroy(iter);
-	return most;
-}
-
-/* Adds what a job counts to an array of charges, as those of element of. */
-static void _add_licences(const auc_licences_t *licences, const job_record_t *job_ptr,
-		 struct aucsched_charge **charges, size_t *cap, uint32_t *len,
-		 uint32_t of)
-{
-	const licenses_t *want;
-	list_itr_t *iter;
-	uint32_t quota, from = *len;
-
-	if (!licences || !job_ptr->license_list)
-		return;
-	iter = list_iterator_create(job_ptr->license_list);
-	while ((want = _next(licences, iter, &quota))) {
-		AUC_GROW(*charges, *cap, *len + 1);
-		(*charges)[(*len)++] = (struct aucsched_charge) {
-			.of = of, .quota = quota, .per_job = want->total };
-	}
-	list_iterator_destroy(iter);
-	if (*len > from)
-		qsort(*charges + from, *len - from, sizeof(**charges), _by_quota);
-}
-
-extern void auc_add_job_licences(const auc_licences_t *licences,
-				 auc_snapshot_t *s, const job_record_t *job_ptr)
-{
-	_add_licences(licences, job_ptr, &s->job_charges, &s->job_charges_cap,
-	     &s->in.job_charges_len, s->in.jobs_len);
-}
-
-extern void auc_add_alternative_licences(const auc_licences_t *licences,
-					 auc_snapshot_t *s,
-					 const job_record_t *job_ptr)
-{
-	_add_licences(licences, job_ptr, &s->alternative_charges,
-	     &s->alternative_charges_cap, &s->in.alternative_charges_len,
-	     s->in.alternatives_len);
-}
-
-/*
- * What the rows of a snapshot would use of limits and licences together.
- *
- * Rows are admitted in the order of the queue. For each holder of a limit an entry says what the
- * rows before would use, and Slurm's own functions are asked as if it were used already; so no
- * more rows of one holder are decided together than can start together.
- *
- * Locks as quotas.c. The ledger is the snapshot's thread's, and lives as long as one
- * snapshot is being taken.
- */
-
-typedef struct entry_ledger {
-	struct entry_ledger *next;
-	auc_holder_kind_t kind;
-	uint32_t id, sub;
-	auc_need_t used;	/* of limits; none of licences */
-	uint32_t jobs;
-	/* The first of these rows. */
-	uint32_t head_id;
-	struct aucsched_job head;
-	bitstr_t *nodes;
-} entry_ledger_t;
-
-struct auc_ledger {
-	entry_ledger_t *buckets[BUCKETS];
-	bf_licenses_t *licences; /* what is left of each; NULL: not looked at yet */
-};
-
-extern auc_ledger_t *auc_ledger_new(void)
-{
-	return xmalloc(sizeof(auc_ledger_t));
-}
-
-static void _free_entry(entry_ledger_t *entry_ledger)
-{
-	_need_free(&entry_ledger->used);
-	FREE_NULL_BITMAP(entry_ledger->nodes);
-	xfree(entry_ledger);
-}
-
-extern void auc_ledger_free(auc_ledger_t *ledger)
-{
-	for (int i = 0; i < BUCKETS; i++) {
-		entry_ledger_t *entry_ledger = ledger->buckets[i], *next;
-
-		for (; entry_ledger; entry_ledger = next) {
-			next = entry_ledger->next;
-			_free_entry(entry_ledger);
-		}
-	}
-	FREE_NULL_LIST(ledger->licences);
-	xfree(ledger);
-}
-
-static entry_ledger_t **_bucket(auc_ledger_t *ledger, auc_holder_kind_t kind,
-			 uint32_t id, uint32_t sub)
-{
-	uint32_t hash = (id * 2654435761u) ^ (sub * 2246822519u) ^ kind;
-
-	return &ledger->buckets[(hash >> 8) % BUCKETS];
-}
-
-static entry_ledger_t *_find_ledger(auc_ledger_t *ledger, auc_holder_kind_t kind, uint32_t id,
-		      uint32_t sub)
-{
-	entry_ledger_t *entry_ledger = *_bucket(ledger, kind, id, sub);
-
-	while (entry_ledger && ((entry_ledger->kind != kind) || (entry_ledger->id != id) ||
-			 (entry_ledger->sub != sub)))
-		entry_ledger = entry_ledger->next;
-	return entry_ledger;
-}
-
-/* The entry_ledger, made with the job as its first row if need be. */
-static entry_ledger_t *_entry_of(auc_ledger_t *ledger, auc_holder_kind_t kind,
-			  uint32_t id, uint32_t sub,
-			  const job_record_t *job_ptr,
-			  const auc_request_t *request, bitstr_t *nodes)
-{
-	entry_ledger_t *entry_ledger = _find_ledger(ledger, kind, id, sub), **bucket;
-
-	if (entry_ledger)
-		return entry_ledger;
-	bucket = _bucket(ledger, kind, id, sub);
-	entry_ledger = xmalloc(sizeof(*entry_ledger));
-	entry_ledger->kind = kind;
-	entry_ledger->id = id;
-	entry_ledger->sub = sub;
-	entry_ledger->head_id = job_ptr->job_id;
-	entry_ledger->head = request->job;
-	entry_ledger->nodes = bit_copy(nodes);
-	entry_ledger->next = *bucket;
-	*bucket = entry_ledger;
-	return entry_ledger;
-}
-
-/* ---- limits ---- */
-
-/* What one more row adds to TRES i of a holder. */
-static uint64_t _adds(const auc_holder_t *holder, const uint64_t *need, int i)
-{
-	if ((i == TRES_ARRAY_ENERGY) || (need[i] == NO_CONSUME_VAL64) ||
-	    ((i == TRES_ARRAY_NODE) && holder->narrowed))
-		return 0;
-	return need[i];
-}
-
-/* Has the holder use what the entry_ledger says, and rows more jobs, or takes that back. */
-static void _lay(const auc_holder_t *holder, const entry_ledger_t *entry_ledger,
-		 const auc_need_t *need, uint32_t rows, bool back)
-{
-	uint64_t sign = back ? -1 : 1;
-
-	for (int i = 0; i < slurmctld_tres_cnt; i++) {
-		uint64_t tres = rows * _adds(holder, need->tres, i);
-		uint64_t secs = rows * need->run_secs[i];
-
-		if (entry_ledger) {
-			tres += entry_ledger->used.tres[i];
-			secs += entry_ledger->used.run_secs[i];
-		}
-		if ((i == TRES_ARRAY_NODE) && !holder->narrowed)
-			tres += holder->spared;
-		holder->tres[i] += sign * tres;
-		if (holder->run_secs)
-			holder->run_secs[i] += sign * secs;
-	}
-	*holder->jobs += (uint32_t) sign * (rows + (entry_ledger ? entry_ledger->jobs : 0));
-}
-
-static bool _fits(job_record_t *job_ptr, const auc_holder_t *holder,
-		  const entry_ledger_t *entry_ledger, const auc_need_t *need, uint32_t rows)
-{
-	bool may;
-
-	_lay(holder, entry_ledger, need, rows - 1, false);
-	may = _limits_ask(job_ptr, need);
-	_lay(holder, entry_ledger, need, rows - 1, true);
-	return may;
-}
-
-/* How many rows of the job, up to most, fit under what a holder limits. */
-static uint32_t _room(job_record_t *job_ptr, const auc_holder_t *holder,
-		      const entry_ledger_t *entry_ledger, const auc_need_t *need,
-		      uint32_t most)
-{
-	/* That one fits without earlier rows is known. */
-	uint32_t least = entry_ledger ? 0 : 1;
-
-	if ((least >= most) || _fits(job_ptr, holder, entry_ledger, need, most))
-		return most;
-	for (most--; least < most; ) {
-		uint32_t rows = (least + most + 1) / 2;
-
-		if (_fits(job_ptr, holder, entry_ledger, need, rows))
-			least = rows;
-		else
-			most = rows - 1;
-	}
-	return least;
-}
-
-/*
- * A range of GPUs is admitted by its low end; more than the limits have room for in each of its
- * rows, besides what the rows before would use, is not offered.
- */
-static void _cap_gpus_ledger(auc_ledger_t *ledger, job_record_t *job_ptr,
-		      auc_request_t *request, const auc_holder_t *holders,
-		      int len, uint32_t rows)
-{
-	for (; request->job.max_gpus > request->job.min_gpus;
-	     request->job.max_gpus--) {
-		auc_need_t need;
-		bool may = true;
-
-		_need_with_gpus(job_ptr, request, request->job.max_gpus,
-				   &need);
-		for (int i = 0; may && (i < len); i++)
-			may = _fits(job_ptr, &holders[i],
-				    _find_ledger(ledger, holders[i].kind,
-					  holders[i].id, holders[i].sub),
-				    &need, rows);
-		_need_free(&need);
-		if (may)
-			break;
-	}
-}
-
-/* Under limits of all holders. OUT refused - the entry_ledger that leaves no room, if one does */
-static uint32_t _under_limits(auc_ledger_t *ledger, const auc_snapshot_t *s,
-			      job_record_t *job_ptr, auc_request_t *request,
-			      const auc_need_t *need, auc_holder_t *holders,
-			      int len, bitstr_t *nodes, uint32_t most,
-			      const entry_ledger_t **refused)
-{
-	_spare_nodes(s, request, need, holders, len);
-	_narrow_nodes(job_ptr, need, holders, len, nodes);
-	for (int i = 0; most && (i < len); i++) {
-		const entry_ledger_t *entry_ledger = _find_ledger(ledger, holders[i].kind,
-					     holders[i].id, holders[i].sub);
-		uint32_t rows = _room(job_ptr, &holders[i], entry_ledger, need, most);
-
-		if (rows < most)
-			*refused = entry_ledger;
-		most = rows;
-	}
-	if (most)
-		_cap_gpus_ledger(ledger, job_ptr, request, holders, len, most);
-	_unspare_nodes(holders, len);
-	return most;
-}
-
-static void _charge(entry_ledger_t *entry_ledger, const auc_holder_t *holder,
-		    const auc_need_t *need, uint32_t rows)
-{
-	if (!entry_ledger->used.tres) {
-		entry_ledger->used.tres = xcalloc(2 * slurmctld_tres_cnt,
-					   sizeof(uint64_t));
-		entry_ledger->used.run_secs = entry_ledger->used.tres + slurmctld_tres_cnt;
-	}
-	for (int i = 0; i < slurmctld_tres_cnt; i++) {
-		entry_ledger->used.tres[i] += rows * _adds(holder, need->tres, i);
-		entry_ledger->used.run_secs[i] += rows * need->run_secs[i];
-	}
-	entry_ledger->jobs += rows;
-}
-
-/* ---- licences ---- */
-
-/* OUT at - which of the licences it is. RET NULL if there is none such */
-static bf_license_t *_licence(auc_ledger_t *ledger, const licenses_t *want,
-			      uint32_t *at)
-{
-	bf_license_t *licence;
-	list_itr_t *iter;
-
-	if (!ledger->licences &&
-	    !(ledger->licences = bf_licenses_initial(false)))
-		return NULL;
-	*at = 0;
-	iter = list_iterator_create(ledger->licences);
-	while ((licence = list_next(iter)) && !auc_is_licence(licence, want))
-		(*at)++;
-	list_iterator_destroy(iter);
-	return licence;
-}
-
-static uint32_t _under_licences(auc_ledger_t *ledger, job_record_t *job_ptr,
-				uint32_t most, const entry_ledger_t **refused)
-{
-	licenses_t *want;
-	list_itr_t *iter;
-
-	if (!job_ptr->license_list)
-		return most;
-	iter = list_iterator_create(job_ptr->license_list);
-	while (most && (want = list_next(iter))) {
-		uint32_t at;
-		bf_license_t *licence = _licence(ledger, want, &at);
-
-		if (!licence || !want->total || auc_is_odd_licence(want) ||
-		    (licence->remaining / want->total >= most))
-			continue;
-		most = licence->remaining / want->total;
-		*refused = _find_ledger(ledger, AUC_LICENCE, at, 0);
-	}
-	list_iterator_destroy(iter);
-	return most;
-}
-
-static void _charge_licences(auc_ledger_t *ledger, job_record_t *job_ptr,
-			     const auc_request_t *request, bitstr_t *nodes,
-			     uint32_t rows)
-{
-	licenses_t *want;
-	list_itr_t *iter;
-
-	if (!job_ptr->license_list)
-		return;
-	iter = list_iterator_create(job_ptr->license_list);
-	while ((want = list_next(iter))) {
-		uint32_t at;
-		bf_license_t *licence = _licence(ledger, want, &at);
-
-		if (!licence || auc_is_odd_licence(want))
-			continue;
-		licence->remaining -= rows * want->total;
-		(void) _entry_of(ledger, AUC_LICENCE, at, 0, job_ptr, request,
-				 nodes);
-	}
-	list_iterator_destroy(iter);
-}
-
-/* ---- rows ---- */
-
-/* Whether a job that may use these nodes can't start where the first row of the entry_ledger can't. */
-static bool _asks_as_much(const auc_request_t *request, bitstr_t *nodes,
-			  const entry_ledger_t *entry_ledger)
-{
-	const struct aucsched_job *job = &request->job, *head = &entry_ledger->head;
-
-	return (job->cores >= head->cores) &&
-		(job->min_nodes >= head->min_nodes) &&
-		(!head->max_nodes ||
-		 (job->max_nodes && (job->max_nodes <= head->max_nodes))) &&
-		(job->cores_per_node >= head->cores_per_node) &&
-		(job->min_gpus >= head->min_gpus) &&
-		(job->time_limit >= head->time_limit) &&
-		!(head->flags & ~job->flags) &&
-		bit_super_set(nodes, entry_ledger->nodes);
-}
-
-/*
- * Of those that earlier rows leave no room, Slurm may try the ones that could start where the
- * first of these rows has found no place, and may not for long.
- */
-static bool _is_slurms(const auc_request_t *request, bitstr_t *nodes,
-		       const entry_ledger_t *refused)
-{
-	auc_memo_t *memo = refused ? auc_memo_find(refused->head_id) : NULL;
-
-	return memo && memo->stuck && !_asks_as_much(request, nodes, refused);
-}
-
-extern uint32_t auc_ledger_admit(auc_ledger_t *ledger,
-				 const auc_snapshot_t *s,
-				 job_record_t *job_ptr,
-				 auc_request_t *request, bitstr_t *nodes,
-				 uint32_t copies, bool *left)
-{
-	auc_holder_t holders[AUC_HOLDERS_MAX];
-	auc_need_t need = { 0 };
-	const entry_ledger_t *refused = NULL;
-	uint32_t rows = copies;
-	int len = 0;
-
-	if (_limits_enforced()) {
+	_count_licences(&count);
+	if (_limits_enforced() && _has_association(job_ptr)) {
+		count.own_nodes = auc_is_whole(job_ptr, job_ptr->part_ptr);
 		_limits_lock();
-		if ((len = _holders(job_ptr, holders))) {
-			_need_count(job_ptr, request, &need);
-			rows = _under_limits(ledger, s, job_ptr, request,
-					     &need, holders, len, nodes, rows,
-					     &refused);
-		}
+		_count_all(&count, job_ptr, request, nodes);
 		_limits_unlock();
 	}
-	rows = _under_licences(ledger, job_ptr, rows, &refused);
-	for (int i = 0; rows && (i < len); i++)
-		_charge(_entry_of(ledger, holders[i].kind, holders[i].id,
-				  holders[i].sub, job_ptr, request, nodes),
-			&holders[i], &need, rows);
-	if (rows)
-		_charge_licences(ledger, job_ptr, request, nodes, rows);
-	*left = !rows && _is_slurms(request, nodes, refused);
-	_need_free(&need);
-	return rows;
+	_limit_quotas_sort(limits, count.counted);
+	return count.counted;
 }

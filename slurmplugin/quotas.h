@@ -16,12 +16,11 @@
 
 /*
  * What a job counts against limits, by what the auction would give it: never more than
- * Slurm will count when it starts. Arrays of slurmctld_tres_cnt.
+ * Slurm will count when it starts. An array of slurmctld_tres_cnt.
  */
 typedef struct {
 	uint64_t *tres;		/* owned */
-	uint64_t *run_secs;	/* TRES x seconds; behind tres */
-	uint64_t seconds;
+	uint64_t seconds;	/* that it may run */
 } auc_need_t;
 
 typedef enum {
@@ -29,7 +28,7 @@ typedef enum {
 	AUC_QOS,
 	AUC_QOS_ACCOUNT,	/* what an account has of a QOS; sub: its association */
 	AUC_QOS_USER,		/* what a user has; sub: the user */
-	AUC_LICENCE,
+	AUC_LICENCE,		/* nobody: all may use them; id: which in the list of all */
 } auc_holder_kind_t;
 
 /* Whose limits count for a job, and where Slurm counts what is used of them. */
@@ -64,8 +63,7 @@ typedef struct {
 	bool may;		/* Slurm would start it, as far as limits go */
 	uint32_t reason;	/* if not */
 	slurmdb_qos_rec_t *blocking;
-	bool held;		/* the ledger had no row for it, */
-	bool left;		/* and it was left to Slurm */
+	bool held;		/* it got no row */
 } auc_verdict_t;
 
 #define AUC_VERDICTS 16
@@ -89,8 +87,8 @@ extern auc_verdict_t *auc_within_limits(auc_verdicts_t *verdicts,
 					uint32_t *limit);
 
 /*
- * Limits of associations and QOS as quotas, which the library counts. Arrays are the snapshot's, but
- * for what is known of each limit. Locks as quotas.h.
+ * Limits of associations and QOS, and licences, as quotas, which the library counts. Arrays are the
+ * snapshot's, but for what is known of each limit. Under the locks.
  */
 
 typedef struct auc_limit_quotas auc_limit_quotas_t;
@@ -101,8 +99,8 @@ typedef struct {
 } auc_counted_t;
 
 /*
- * For one snapshot; other quotas come before. A limit becomes a quota when the first job counts it.
- * RET NULL if the policy counts none, or Slurm enforces none. Free with auc_limit_quotas_free().
+ * For one snapshot. A limit becomes a quota when the first job counts it.
+ * RET NULL if the policy counts none: then all may compete. Free with auc_limit_quotas_free().
  */
 extern auc_limit_quotas_t *auc_limit_quotas_new(const auc_settings_t *settings);
 extern void auc_limit_quotas_free(auc_limit_quotas_t *limits);
@@ -153,60 +151,5 @@ extern auc_counted_t auc_count_limits(auc_limit_quotas_t *limits,
 				      job_record_t *job_ptr,
 				      auc_request_t *request, bitstr_t *nodes,
 				      bool asked);
-
-/*
- * Licences as quotas, which the library counts. Arrays are the snapshot's, but for the names. Under
- * the locks.
- */
-
-typedef struct auc_licences auc_licences_t;
-
-/*
- * The quotas of a snapshot: what is left of each licence.
- * RET NULL if the policy counts none. Free with auc_licences_free().
- */
-extern auc_licences_t *auc_licences_new(auc_snapshot_t *snapshot,
-					const auc_settings_t *settings);
-extern void auc_licences_free(auc_licences_t *licences);
-
-/*
- * How many rows of a job may compete for its licences, up to most: as many as there are for, and
- * none once the rows before ask for several times what is left. Notes what they ask for.
- */
-extern uint32_t auc_licences_admit(auc_licences_t *licences,
-				   const auc_snapshot_t *snapshot,
-				   const job_record_t *job_ptr, uint32_t most);
-
-/* What the job that is added next, or the next alternative, counts. */
-extern void auc_add_job_licences(const auc_licences_t *licences,
-				 auc_snapshot_t *snapshot,
-				 const job_record_t *job_ptr);
-extern void auc_add_alternative_licences(const auc_licences_t *licences,
-					 auc_snapshot_t *snapshot,
-					 const job_record_t *job_ptr);
-
-/*
- * What the rows of a snapshot would use of limits and licences together, for policies that count
- * neither: see quotas.h for the others. Locks as quotas.h; a ledger is its caller's.
- */
-
-typedef struct auc_ledger auc_ledger_t;
-
-/* For one snapshot. */
-extern auc_ledger_t *auc_ledger_new(void);
-extern void auc_ledger_free(auc_ledger_t *ledger);
-
-/*
- * Admits rows of a job that is within all limits by itself, as many as can start together with
- * the rows before, and notes them.
- * IN/OUT request - with a smaller range of GPUs if the limits have no room for more
- * IN/OUT nodes - the job's; less those that a limit on nodes keeps from it
- * OUT left - there are none, and the job may be left to Slurm
- */
-extern uint32_t auc_ledger_admit(auc_ledger_t *ledger,
-				 const auc_snapshot_t *snapshot,
-				 job_record_t *job_ptr,
-				 auc_request_t *request, bitstr_t *nodes,
-				 uint32_t copies, bool *left);
 
 #endif
