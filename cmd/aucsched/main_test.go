@@ -157,7 +157,7 @@ func TestOlderFlags(t *testing.T) {
 		require.Regexp(t, "^aucsched: warning: "+name+" is deprecated, and the next version does not have it: "+
 			"use --preset (paper|packed)\n$", errs)
 	}
-	for _, flag := range []string{"--bids=15", "--drafts=7", "--work=10000000", "--contiguous-bids=false"} {
+	for _, flag := range []string{"--bids=15", "--drafts=7", "--work=4000000", "--contiguous-bids=false"} {
 		want, _ := plan()
 		out, errs := plan(flag)
 		require.Equal(t, want, out)

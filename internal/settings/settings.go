@@ -58,7 +58,7 @@ var All = []Setting{
 	{Name: "drafts", Field: "Drafts", High: 1 << 12, Normal: 7,
 		Meaning: "most of these that come from drafts of the whole window", Instead: presetsOnly},
 	{Name: "contiguous_bids", Field: "ContiguousOnly", Values: noYes, Meaning: "contiguous bids only", Instead: presetsOnly},
-	{Name: "work", Field: "Work", High: 1e12, Normal: 10_000_000,
+	{Name: "work", Field: "Work", High: 1e12, Normal: 4_000_000,
 		Meaning: "work of one solve, about one matrix entry a unit; 0: until the deadline", Instead: presetsOnly},
 	{Name: "goal", Field: "Goal", Values: []string{"none", "fair", "short", "most"}},
 }

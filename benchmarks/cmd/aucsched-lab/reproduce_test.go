@@ -118,7 +118,7 @@ func TestSimulateSettings(t *testing.T) {
 	settings, err := simulateSettings(args)
 	require.NoError(t, err)
 	for _, want := range []string{"cluster=1408x12x3", "workload=gen:tsubame-1.NC",
-		"seed=7", "policy=auction2", "bids=15", "interval=3", "work=10000000", "deadline=0s"} {
+		"seed=7", "policy=auction2", "bids=15", "interval=3", "work=4000000", "deadline=0s"} {
 		require.Contains(t, settings, want)
 	}
 	require.NotContains(t, strings.Join(settings, "\n"), "json")
