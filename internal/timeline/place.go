@@ -30,6 +30,19 @@ type Job struct {
 	sums [MaxKinds]int // what it takes at least
 }
 
+// within reports whether a place of the other would do for the job.
+func (j *Job) within(o *Job) bool {
+	if j.Nodes > o.Nodes || j.Length > o.Length || j.Contiguous && !o.Contiguous || j.All > 0 && j.Most < o.Most {
+		return false
+	}
+	for k := range j.Per {
+		if j.Per[k] > o.Per[k] || j.Rate[k] > o.Rate[k] || j.sums[k] > o.sums[k] {
+			return false
+		}
+	}
+	return len(j.Mask) == 0 || len(o.Mask) > 0 && &j.Mask[0] == &o.Mask[0]
+}
+
 // Lanes is a mask of nodes as Job.Mask has it, in the memory of dst.
 func Lanes(dst []uint64, nodes int, has func(node int) bool) []uint64 {
 	dst = resize(dst, (nodes+perWord-1)/perWord)

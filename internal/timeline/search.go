@@ -46,6 +46,7 @@ type Search struct {
 	all        remainder // of all jobs
 	from       int       // the first step of plan at which any job may start
 	least      int       // what each job takes of the first kind
+	weighed    bool      // their weights differ
 	random     *rand.Rand
 	source     rand.PCG
 	best       []int32
@@ -88,12 +89,13 @@ func (s *Search) Free(node, kind int, amount uint16) {
 func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []int32 {
 	s.options, s.stop, s.fixed, s.Evaluated = o, stop, min(fixed, len(s.Jobs)), 0
 	s.placer.work, s.options.Pace = 0, cmp.Or(o.Pace, 1)
-	s.all, s.least = remainder{}, math.MaxInt
+	s.all, s.least, s.weighed = remainder{}, math.MaxInt, false
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		j.count(s.base.kinds)
 		s.all.add(j, 1)
 		s.least = min(s.least, j.sums[0])
+		s.weighed = s.weighed || j.Weight != s.Jobs[0].Weight
 	}
 	s.firstCome()
 	s.best, s.starts = append(s.best[:0], s.try...), s.starts[:0]
@@ -114,12 +116,26 @@ func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []in
 		if s.over() {
 			return s.best
 		}
-		if s.sorted(key, s.first[End]); !s.known(s.try) {
+		s.sorted(key, s.first[End])
+		if s.unpassed(s.try); !s.known(s.try) {
 			s.consider(s.bestCost)
 		}
 	}
 	s.anneal(seed)
 	return s.best
+}
+
+// unpassed puts a job before the first of lesser weight whose place would do for it.
+func (s *Search) unpassed(order []int32) {
+	for to := s.fixed + 1; s.weighed && to < len(order); to++ {
+		job := &s.Jobs[order[to]]
+		for at := s.fixed; at < to; at++ {
+			if j := &s.Jobs[order[at]]; j.Weight < job.Weight && job.within(j) {
+				move(order, to, at)
+				break
+			}
+		}
+	}
 }
 
 // known reports whether an order is one of s.orders, and adds it: where jobs are alike keys are too.
@@ -192,6 +208,7 @@ func (s *Search) anneal(seed uint64) {
 		} else {
 			move(s.try, from, to)
 		}
+		s.unpassed(s.try)
 		left := 1 - float64(m)/float64(s.options.Moves)
 		if c, ok := s.consider(cost + float64(hot*left)*s.bestCost*s.random.Float64()); ok {
 			cost = c

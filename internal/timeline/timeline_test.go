@@ -215,6 +215,17 @@ func TestOrder(t *testing.T) {
 		cost, _ := s.cost(&v)
 		first, _ := s.cost(&s.first)
 		require.LessOrEqual(t, cost, first)
+		if slices.IsSorted(order) {
+			return // as they came
+		}
+		for at, i := range order[fixed:] {
+			for _, k := range order[fixed:][:at] {
+				a, b := &s.Jobs[i], &s.Jobs[k]
+				dominates := a.Weight > b.Weight && a.Nodes <= b.Nodes && a.Length <= b.Length && a.Contiguous == b.Contiguous &&
+					a.Per == b.Per && a.All == 0 && b.All == 0 && len(a.Mask) == 0
+				require.False(t, dominates, "job %d has its place before %d", k, i)
+			}
+		}
 	})
 }
 
