@@ -104,7 +104,6 @@ type Parts struct {
 	Near        bool // anneal.go: moves near the last exchange
 	Repair      bool // eject.go: another column for the groups that went out
 	Fill        bool // eject.go: rows filled in a repair
-	Tightening  bool // tighten.go
 	Dominated   bool // dominated.go
 
 	// In core, of which other parts are settings.

@@ -135,7 +135,7 @@ func TestEnumerationAloneEqualsBruteForce(t *testing.T) {
 
 // TestReductionsKeepTheFeasibleChoices enumerates the choices before and after.
 func TestReductionsKeepTheFeasibleChoices(t *testing.T) {
-	dropped, tightened := 0, 0
+	dropped := 0
 	for seed := range uint64(400) {
 		rng := rand.New(rand.NewPCG(seed, 23))
 		m := windowModel(rng, 3+rng.IntN(5), 3+rng.IntN(4), 2+rng.IntN(3), false)
@@ -156,15 +156,14 @@ func TestReductionsKeepTheFeasibleChoices(t *testing.T) {
 		choices(r, func([]int32) { after++ })
 		require.Equal(t, before, after, "seed %d", seed)
 		for row, to := range p.newRow {
-			if to >= 0 && p.cap[to] < m.Cap[row] {
-				tightened++
-			} else if to < 0 {
+			if to < 0 {
 				dropped++
+				continue
 			}
+			require.Equal(t, m.Cap[row], p.cap[to])
 		}
 	}
 	require.Greater(t, dropped, 100)
-	require.Greater(t, tightened, 20)
 }
 
 // reduced is a problem as a model.

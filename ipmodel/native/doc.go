@@ -6,7 +6,7 @@
 // A solve goes through these stages, each in a file of its own:
 //
 //	reduce.go   drops what can't matter: rows that can't bind, columns that can't fit;
-//	            dominated.go rows that others imply; tighten.go raises coefficients
+//	            dominated.go rows that others imply
 //	prices.go   Lagrangian relaxation of the capacity rows. The multipliers are
 //	            prices of a node's cores and GPUs; they decompose the problem by job
 //	            and give an upper bound, proven in integer arithmetic

@@ -20,16 +20,15 @@ type problem struct {
 	cap      []int64
 	runs
 
-	orig    []int32 // column -> the model's column
-	newCol  []int32 // the model's column -> column, or -1
-	newRow  []int32 // the model's row -> row, or -1
-	peak    []int64 // scratch: by model row, sum over groups of the greatest coefficient
-	seen    []int64 // scratch: by model row, greatest coefficient of the current group
-	begins  []bool  // scratch: a column grows from the row before to this
-	ends    []bool  // scratch: a column shrinks
-	place   []int32 // scratch: by row
-	tighter tightener
-	stuck   bool // a required group has no column that fits
+	orig   []int32 // column -> the model's column
+	newCol []int32 // the model's column -> column, or -1
+	newRow []int32 // the model's row -> row, or -1
+	peak   []int64 // scratch: by model row, sum over groups of the greatest coefficient
+	seen   []int64 // scratch: by model row, greatest coefficient of the current group
+	begins []bool  // scratch: a column grows from the row before to this
+	ends   []bool  // scratch: a column shrinks
+	place  []int32 // scratch: by row
+	stuck  bool    // a required group has no column that fits
 
 	off cycle.Parts
 }
@@ -67,9 +66,6 @@ func (p *problem) reduce(m *ipmodel.Model) {
 	}
 	if !p.off.Dominated {
 		p.dropDominatedRows()
-	}
-	if !p.off.Tightening {
-		p.tighter.tighten(p)
 	}
 	p.setRuns()
 }

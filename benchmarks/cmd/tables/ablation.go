@@ -33,7 +33,6 @@ var organs = []organ{
 	{". . rows filled", cycle.Parts{Fill: true}, []string{"fillRow"}},
 	{"prices (volume algorithm)", cycle.Parts{Prices: true}, []string{"prices.go"}},
 	{"dominated rows", cycle.Parts{Dominated: true}, []string{"dominated.go"}},
-	{"coefficient tightening", cycle.Parts{Tightening: true}, []string{"tighten.go"}},
 	{"enumeration", cycle.Parts{Enumeration: true}, []string{"enumerate.go"}},
 }
 
