@@ -51,11 +51,9 @@ Where there is no status, slurm_aucsched_up is 0; the exit status then is 1.`,
 			if format != "openmetrics" && format != "text" {
 				return cli.BadInput(cli.Unknown("format", format, []string{"openmetrics", "text"}))
 			}
-			if file == "" {
-				var err error
-				if file, err = stateFile(getenv("SLURM_CONF"), "auc_status", "aucsched.status"); err != nil {
-					return cli.BadInput(fmt.Errorf("--file is not given, and %w", err))
-				}
+			file, err := statusFile(file, getenv)
+			if err != nil {
+				return err
 			}
 			m := &meter{file, now}
 			switch {

@@ -3,16 +3,18 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/user"
-	"path/filepath"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/durable"
 	"github.com/aucsched/aucsched/internal/slurm/shadow"
 )
 
@@ -45,8 +47,8 @@ which has what came before, is read with it.`,
 			}
 			report := shadow.Compare(log, userName, jobs || html != "")
 			if html != "" {
-				if err := writePage(html, report); err != nil {
-					return fmt.Errorf("--html: %w", err)
+				if err := writePage(html, report.WritePage); err != nil {
+					return err
 				}
 			}
 			if !jobs {
@@ -70,30 +72,19 @@ func shadowFile(args []string, conf string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}
-	file, err := stateFile(conf, "auc_shadow", "aucsched.shadow")
-	if err != nil {
-		return "", fmt.Errorf("FILE is not given, and %w", err)
-	}
-	return file, nil
+	return stateFile("FILE", conf, "auc_shadow", "aucsched.shadow")
 }
 
-// writePage replaces the file when the page is complete.
-func writePage(path string, report *shadow.Report) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".shadow-*.html")
-	if err != nil {
+// writePage replaces the file of --html when the page is complete.
+func writePage(path string, write func(io.Writer) error) error {
+	var page bytes.Buffer
+	if err := write(&page); err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
-	if err = report.WritePage(f); err == nil {
-		err = f.Chmod(0o640)
+	if err := durable.Write(path, page.Bytes()); err != nil {
+		return fmt.Errorf("--html: %w", err)
 	}
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return nil
 }
 
 // mostNames is how many users' names the system is asked for: each may be a question to a server.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/input"
+	"github.com/aucsched/aucsched/internal/slurm/conf"
 )
 
 // statusLimit bounds the size of a status file.
@@ -41,11 +43,9 @@ A status that is older than three intervals is printed, and the exit status is 1
 		Example: "  aucsched status\n  aucsched status --json --file /var/spool/slurmctld/aucsched.status",
 		Args:    cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if file == "" {
-				var err error
-				if file, err = stateFile(getenv("SLURM_CONF"), "auc_status", "aucsched.status"); err != nil {
-					return cli.BadInput(fmt.Errorf("--file is not given, and %w", err))
-				}
+			file, err := statusFile(file, getenv)
+			if err != nil {
+				return err
 			}
 			s, text, err := readStatus(file)
 			if err != nil {
@@ -194,24 +194,30 @@ func (s *status) stale(now time.Time) bool { return s.age(now) > staleAfter*s.in
 
 const slurmConf = "/etc/slurm/slurm.conf"
 
-// stateFile is a file that a slurm.conf tells of: the one that key names in SchedulerParameters, or
-// that of the given name in StateSaveLocation.
-func stateFile(conf, key, name string) (string, error) {
-	if conf == "" {
-		conf = slurmConf
+// statusFile is the file that was given, or else that which slurm.conf tells of.
+func statusFile(given string, getenv func(string) string) (string, error) {
+	if given != "" {
+		return given, nil
 	}
-	values, err := readSlurmConf(conf)
+	file, err := stateFile("--file", getenv("SLURM_CONF"), "auc_status", "aucsched.status")
+	return file, cli.BadInput(err)
+}
+
+// stateFile is a file that a slurm.conf tells of, as who asks has not given it: the one that key
+// names in SchedulerParameters, or that of the given name in StateSaveLocation.
+func stateFile(missing, path, key, name string) (string, error) {
+	c, err := conf.Read(cmp.Or(path, slurmConf))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: name the file itself, or have SLURM_CONF name a slurm.conf", err)
 	}
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("%s is not given, and %w", missing, err)
 	}
-	if path := values[key]; path != "" {
-		return path, nil
+	if file, _ := c.Option("SchedulerParameters", key); file != "" {
+		return file, nil
 	}
-	if dir := values["statesavelocation"]; dir != "" {
+	if dir, _, _ := c.Last("StateSaveLocation"); dir != "" {
 		return filepath.Join(dir, name), nil
 	}
-	return "", fmt.Errorf("%s: names neither %s in SchedulerParameters nor StateSaveLocation", conf, key)
+	return "", fmt.Errorf("%s is not given, and %s: names neither %s in SchedulerParameters nor StateSaveLocation", missing, c.Path, key)
 }

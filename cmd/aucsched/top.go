@@ -35,11 +35,9 @@ its output is no terminal, and with --once, it shows it once.`,
 			if every < 200*time.Millisecond || every > time.Hour {
 				return cli.BadInput(fmt.Errorf("--interval: %v: must be 200ms to 1h", every))
 			}
-			if file == "" {
-				var err error
-				if file, err = stateFile(getenv("SLURM_CONF"), "auc_status", "aucsched.status"); err != nil {
-					return cli.BadInput(fmt.Errorf("--file is not given, and %w", err))
-				}
+			file, err := statusFile(file, getenv)
+			if err != nil {
+				return err
 			}
 			out := c.OutOrStdout()
 			if once || !isTerminal(out) {

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/durable"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/slurm/conf"
 	"github.com/aucsched/aucsched/internal/try"
@@ -104,12 +102,8 @@ func (f *tryFlags) run(c *cobra.Command) error {
 	}
 	report := past.NewReport(replays, uint64(f.seed))
 	if f.html != "" {
-		var page bytes.Buffer
-		if err := report.HTML(&page); err != nil {
+		if err := writePage(f.html, report.HTML); err != nil {
 			return err
-		}
-		if err := durable.Write(f.html, page.Bytes()); err != nil {
-			return fmt.Errorf("--html: %w", err)
 		}
 	}
 	if f.asJSON {

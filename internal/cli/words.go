@@ -18,7 +18,7 @@ func YesNo(b bool) string {
 }
 
 // Count is a number of things: "1 core", "2 cores".
-func Count(n int, what string) string {
+func Count[N int | int64](n N, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

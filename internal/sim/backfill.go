@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
@@ -320,19 +319,11 @@ func (b *Backfill) inOrder() {
 
 // trySelect is a Select behind a test that costs nothing.
 func (b *Backfill) trySelect(t *nodeset.Table, j *core.Job, avail nodeset.Mask) (segs []nodeset.Segment, ok bool, err error) {
-	if cores, _ := t.SumFree(); unknown(j) != nil || !b.opt.Plain && cores < int64(leastCores(&j.Request)) {
+	if cores, _ := t.SumFree(); unknown(j) != nil || !b.opt.Plain && cores < place.LeastCores(&j.Request) {
 		return nil, false, nil
 	}
 	b.scratch, ok, err = b.sel.Select(t, &j.Request, avail, b.scratch[:0])
 	return b.scratch, ok, err
-}
-
-// leastCores is the number of cores below which a request can't be met.
-func leastCores(r *bids.Request) int {
-	if r.Cores > 0 {
-		return r.Cores
-	}
-	return max(r.MinNodes, 1) * r.TasksPerNode
 }
 
 // decide adds a decision whose segments are in the plan's own memory.
@@ -376,7 +367,7 @@ func unknown(j *core.Job) error {
 	switch {
 	case len(j.Components) > 0: // Slurm would submit it as several
 		return errors.New("it has components, which this policy does not know")
-	case leastCores(&j.Request) == 0:
+	case place.LeastCores(&j.Request) == 0:
 		return errors.New("it takes no core, which this policy does not know")
 	case len(j.Charges) > 0:
 		return errors.New("it has charges against quotas, which this policy does not know")

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // Order is an order of jobs that wait. Of a job, r is its time limit in seconds, n the cores that
@@ -47,7 +48,7 @@ func Orders() []Order {
 // key is the value of a job of the least of which comes first. The conversions keep processors from
 // rounding once where others round twice.
 func (o Order) key(j *core.Job, now int64) float64 {
-	r, n := float64(j.TimeLimit), float64(leastCores(&j.Request))
+	r, n := float64(j.TimeLimit), float64(place.LeastCores(&j.Request))
 	switch o {
 	case ShortestFirst:
 		return r

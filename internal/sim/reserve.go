@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -161,11 +162,11 @@ func (b *Backfill) tryTimes(j *core.Job, nowOnly bool) (outcome, error) {
 // wouldHold is false only if the nodes of b.avail could not hold the job even if
 // they were idle.
 func (b *Backfill) wouldHold(j *core.Job) bool {
-	cores := leastCores(&j.Request)
+	cores := place.LeastCores(&j.Request)
 	for w, word := range b.avail {
 		for ; word != 0 && cores > 0; word &= word - 1 {
 			if c := b.s.Nodes.Total(w<<6 + bits.TrailingZeros64(word)); int(c.GPUs) >= j.MinGPUs {
-				cores -= int(c.Cores)
+				cores -= int64(c.Cores)
 			}
 		}
 	}
@@ -322,7 +323,7 @@ func (b *Backfill) mayStart(j *core.Job) bool {
 		f.sum(nodes)
 	}
 	g := j.MinGPUs
-	return g < len(f.nodes) && f.nodes[g] >= max(j.MinNodes, 1) && f.cores[g] >= int64(leastCores(&j.Request))
+	return g < len(f.nodes) && f.nodes[g] >= max(j.MinNodes, 1) && f.cores[g] >= place.LeastCores(&j.Request)
 }
 
 func (f *fitTest) sum(t *nodeset.Table) {

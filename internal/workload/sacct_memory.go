@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -30,11 +31,11 @@ func (s *sacctReader) memory(q *bids.Request) Memory {
 
 // DividedMemory is a total of q's memory, by node or core.
 func DividedMemory(mib int64, q *bids.Request) Memory {
-	over := func(n int) int64 { return min((mib+int64(n)-1)/int64(n), nodeset.MaxAmount) }
+	over := func(n int64) int64 { return min((mib+n-1)/n, nodeset.MaxAmount) }
 	if q.MinNodes > 0 && q.MinNodes == q.MaxNodes {
-		return Memory{PerNode: over(q.MinNodes)}
+		return Memory{PerNode: over(int64(q.MinNodes))}
 	}
-	return Memory{PerCore: over(max(totalCores(q), 1))}
+	return Memory{PerCore: over(max(place.LeastCores(q), 1))}
 }
 
 // parseReqMem is parseMemory for what ReqMem says.
@@ -65,12 +66,4 @@ func parseMemory(v string) (int64, error) {
 		return 0, ErrTooLarge
 	}
 	return int64(f), nil
-}
-
-// totalCores is the number of cores of a request, the fewest if it has a range.
-func totalCores(q *bids.Request) int {
-	if q.Cores > 0 {
-		return q.Cores
-	}
-	return max(q.MinNodes, 1) * q.TasksPerNode
 }

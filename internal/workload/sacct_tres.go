@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/aucsched/aucsched/internal/slurm/conf"
 )
 
 // tres is what a list of trackable resources says of a job: totals, 0 where it
@@ -76,7 +78,7 @@ const gpuPlugin = "7696487"
 // Other resources count for nothing.
 func parseGRES(text string) (int64, error) {
 	var total int64
-	for _, item := range strings.Split(dropParentheses(text), ",") {
+	for _, item := range strings.Split(conf.WithoutSockets(text), ",") {
 		item = strings.TrimPrefix(strings.TrimPrefix(item, "gres:"), "gres/")
 		parts := strings.Split(item, ":")
 		if parts[0] != "gpu" && parts[0] != gpuPlugin {
@@ -96,22 +98,4 @@ func parseGRES(text string) (int64, error) {
 		total += n
 	}
 	return total, nil
-}
-
-// dropParentheses leaves out what stands in parentheses, which may hold commas.
-func dropParentheses(s string) string {
-	depth := 0
-	return strings.Map(func(r rune) rune {
-		switch r {
-		case '(':
-			depth++
-		case ')':
-			depth--
-			return -1
-		}
-		if depth > 0 {
-			return -1
-		}
-		return r
-	}, s)
 }

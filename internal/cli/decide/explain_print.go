@@ -77,9 +77,9 @@ func printStart(t io.Writer, d *window.Decision) {
 // shareOf is a share of a GPU in shared use; the number 0 is of none yet.
 func shareOf(share int64, gpu int) string {
 	if gpu == 0 {
-		return plural(share, "share") + " of one GPU"
+		return cli.Count(share, "share") + " of one GPU"
 	}
-	return fmt.Sprintf("%s of GPU %d", plural(share, "share"), gpu)
+	return fmt.Sprintf("%s of GPU %d", cli.Count(share, "share"), gpu)
 }
 
 // onGPU is a place, and which GPU there if it is for a share of one.
@@ -101,9 +101,9 @@ func placeOf(x *window.Place) string {
 	case len(x.GPUsOfNodes) > 0:
 		gpus = fmt.Sprintf(", %s GPUs on each", rangeOf(x.GPUsPerNode, x.GPUsOfNodes))
 	case x.GPUsPerNode > 0:
-		gpus = fmt.Sprintf(", %s on each", plural(int64(x.GPUsPerNode), "GPU"))
+		gpus = fmt.Sprintf(", %s on each", cli.Count(x.GPUsPerNode, "GPU"))
 	}
-	return fmt.Sprintf("%s: %s%s", x.Nodes, plural(int64(cores), "core"), gpus)
+	return fmt.Sprintf("%s: %s%s", x.Nodes, cli.Count(cores, "core"), gpus)
 }
 
 // ofPart says which part of a job with components it is that lacks something, and which have their
@@ -153,16 +153,16 @@ func lack(l *core.Lack) string {
 	for _, row := range slices.Sorted(maps.Keys(l.Each)) {
 		switch amount := l.Each[row]; row {
 		case "cores":
-			each = append(each, plural(amount, "free core"))
+			each = append(each, cli.Count(amount, "free core"))
 		case "gpus":
-			each = append(each, plural(amount, "free GPU"))
+			each = append(each, cli.Count(amount, "free GPU"))
 		case format.GPUShare:
 			each = append(each, shareOf(amount, 0))
 		default:
 			each = append(each, fmt.Sprintf("%d %s", amount, row))
 		}
 	}
-	node, need := strings.Join(each, " and "), plural(l.Needs, "node")
+	node, need := strings.Join(each, " and "), cli.Count(l.Needs, "node")
 	switch {
 	case l.In == "quota":
 		return fmt.Sprintf("counts %d against %s at least, %d are left", l.Needs, cli.Plain(l.Row), l.Has)
@@ -174,7 +174,7 @@ func lack(l *core.Lack) string {
 			why = "have " + l.Row
 		}
 		return fmt.Sprintf("needs %s, at most %d %s where it could be (%s with %s)",
-			plural(l.Needs, "core"), l.Has, why, plural(int64(l.Among), "node"), node)
+			cli.Count(l.Needs, "core"), l.Has, why, cli.Count(l.Among, "node"), node)
 	}
 	of := fmt.Sprintf("needs %s with %s, %d of %d have ", need, node, l.Has, l.Among)
 	switch l.Row {
@@ -216,10 +216,10 @@ func printRivals(t io.Writer, rivals []window.Rival) {
 	for _, r := range rivals[:min(len(rivals), maxListed)] {
 		has := ""
 		if r.GPUs > 0 {
-			has = plural(int64(r.GPUs), "GPU") + ", "
+			has = cli.Count(r.GPUs, "GPU") + ", "
 		}
 		if r.Nodes != "" {
-			has += plural(int64(r.Cores), "core")
+			has += cli.Count(r.Cores, "core")
 			for _, name := range slices.Sorted(maps.Keys(r.Resources)) {
 				if name == format.GPUShare {
 					has += ", " + shareOf(r.Resources[name], r.SharedGPU)
@@ -278,18 +278,11 @@ func printSuggestions(t io.Writer, x *window.Explanation) {
 		fmt.Fprintln(t, "  no change that was tried would have started it now")
 	}
 	if x.Trials > 0 || x.Cut != "" {
-		fmt.Fprintf(t, "  %s\n", strings.TrimSuffix(plural(int64(x.Trials), "trial")+"; "+x.Cut, "; "))
+		fmt.Fprintf(t, "  %s\n", strings.TrimSuffix(cli.Count(x.Trials, "trial")+"; "+x.Cut, "; "))
 	}
 	if x.Late {
 		fmt.Fprintln(t, "  decisions were cut short by their deadline: another run may differ")
 	}
-}
-
-func plural(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // worth is what a start is worth: a priority, or that times a share of the machine by time.

@@ -159,7 +159,7 @@ func (b *builder) names(hosts string) ([]string, error) {
 // parseGres gives the GPUs of a list of generic resources by type, "" being none, and in all.
 func parseGres(text string) (types map[string]int64, all int64, err error) {
 	types = map[string]int64{}
-	for item := range strings.SplitSeq(withoutSockets(text), ",") {
+	for item := range strings.SplitSeq(WithoutSockets(text), ",") {
 		parts := strings.Split(item, ":")
 		if parts[0] != "gpu" {
 			continue
@@ -185,8 +185,8 @@ func parseGres(text string) (types map[string]int64, all int64, err error) {
 	return types, all, nil
 }
 
-// withoutSockets leaves out what stands in parentheses, as in gpu:4(S:0,1).
-func withoutSockets(text string) string {
+// WithoutSockets leaves out what stands in parentheses, as in gpu:4(S:0,1).
+func WithoutSockets(text string) string {
 	for {
 		from := strings.IndexByte(text, '(')
 		if from < 0 {

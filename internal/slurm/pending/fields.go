@@ -6,10 +6,11 @@
 package pending
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/aucsched/aucsched/internal/slurm/conf"
 )
 
 // fields is one record of scontrol's, by key.
@@ -85,17 +86,6 @@ func (f fields) time(key string) time.Time {
 
 // minutes is a time limit as Slurm prints it, "1-02:30:00"; 0: none.
 func (f fields) minutes(key string) time.Duration {
-	days, clock, ok := strings.Cut(f.text(key), "-")
-	if !ok {
-		days, clock = "0", days
-	}
-	sum := number(days) * 24 * 3600
-	for i, part := range slices.Backward(strings.Split(clock, ":")) {
-		unit := 1
-		for range len(strings.Split(clock, ":")) - 1 - i {
-			unit *= 60
-		}
-		sum += number(part) * unit
-	}
-	return time.Duration(sum) * time.Second
+	seconds, _ := conf.ParseSpan(f.text(key)) // or there is none
+	return time.Duration(seconds) * time.Second
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/hostlist"
 )
 
@@ -299,7 +300,7 @@ func boolInt(b bool) int {
 
 // facts says it in sentences.
 func (f *fit) facts(d *demand) []string {
-	need := fmt.Sprintf("it needs %s with %s each", plural(max(d.nodes, 1), "node"), d.words())
+	need := fmt.Sprintf("it needs %s with %s each", cli.Count(max(d.nodes, 1), "node"), d.words())
 	if d.cpus > d.perNode*max(d.nodes, 1) {
 		need += fmt.Sprintf(", %d CPUs in all", d.cpus)
 	}
@@ -320,7 +321,7 @@ func (f *fit) facts(d *demand) []string {
 
 // words are what a node must have.
 func (d *demand) words() string {
-	all := []string{plural(d.perNode, "CPU")}
+	all := []string{cli.Count(d.perNode, "CPU")}
 	if d.whole {
 		all = []string{"all CPUs"}
 	}
@@ -342,13 +343,6 @@ func compress(names []string) string {
 		return strings.Join(names, ",")
 	}
 	return text
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // agree is a number of nodes with what they do, for which the verb comes first in the plural.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/internal/hostlist"
+	"github.com/aucsched/aucsched/internal/slurm/conf"
 )
 
 // machine is what Slurm tells of the nodes of a partition, and of who holds them.
@@ -73,12 +74,7 @@ func list(text string) []string {
 // and by name and type.
 func parseGres(text string) map[string]int {
 	all := map[string]int{}
-	for text != "" {
-		end := strings.IndexAny(text, ",(")
-		part := text
-		if end >= 0 {
-			part = text[:end]
-		}
+	for part := range strings.SplitSeq(conf.WithoutSockets(text), ",") {
 		words := strings.Split(part, ":")
 		if n := number(words[len(words)-1]); len(words) > 1 {
 			all[words[0]] += n
@@ -86,15 +82,6 @@ func parseGres(text string) map[string]int {
 				all[words[0]+":"+words[1]] += n
 			}
 		}
-		if end < 0 {
-			break
-		}
-		if text[end] == '(' {
-			_, text, _ = strings.Cut(text[end:], ")")
-			text = strings.TrimPrefix(text, ",")
-			continue
-		}
-		text = text[end+1:]
 	}
 	return all
 }
