@@ -52,7 +52,7 @@ func Measure(nodes []nodeset.Capacity, records []Record) (*Result, error) {
 		m.add(ran, &r, extent{requestedCores(&r, ran.Segs), ran.End - ran.Start, work})
 	}
 	result := &Result{PendingMax: mostPending(records)}
-	m.fill(result, new(latencies))
+	m.fill(result, nil)
 	result.GPUQueue, result.StrandedGPUHours = nil, nil
 	return result, nil
 }

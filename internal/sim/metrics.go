@@ -4,6 +4,7 @@ package sim
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/bids"
@@ -193,7 +194,8 @@ func requestedCores(r *bids.Request, segs []nodeset.Segment) int {
 	return nodeset.Cores(segs)
 }
 
-func (m *meter) fill(r *Result, l *latencies) {
+// fill sorts the durations of the cycles.
+func (m *meter) fill(r *Result, cycles []time.Duration) {
 	r.Jobs = m.wait.n
 	r.Runtime = max(0, m.last-m.loaded.first)
 	gpus := m.gpus * m.gpuParts.whole
@@ -219,10 +221,11 @@ func (m *meter) fill(r *Result, l *latencies) {
 		hours := r.GPUQueue.Stranded * float64(r.GPUQueue.Seconds) / 3600 * float64(m.gpus)
 		r.StrandedGPUHours = &hours
 	}
-	r.Cycles = l.n
-	r.CycleMsP50 = milliseconds(l.quantile(0.5))
-	r.CycleMsP99 = milliseconds(l.quantile(0.99))
-	r.CycleMsMax = milliseconds(l.max)
+	slices.Sort(cycles)
+	r.Cycles = int64(len(cycles))
+	r.CycleMsP50 = milliseconds(quantile(cycles, 0.5))
+	r.CycleMsP99 = milliseconds(quantile(cycles, 0.99))
+	r.CycleMsMax = milliseconds(quantile(cycles, 1))
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

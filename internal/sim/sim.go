@@ -163,9 +163,9 @@ type simulator struct {
 	plan    core.Plan
 	retry   retry
 	meter   meter
-	latency latencies
-	files   *files // nil if they are not looked at
-	crews   *crews // nil if all jobs are rigid
+	latency []time.Duration // of the cycles
+	files   *files          // nil if they are not looked at
+	crews   *crews          // nil if all jobs are rigid
 	result  Result
 }
 
@@ -183,7 +183,7 @@ func Run(ctx context.Context, cfg Config, policy core.Policy, jobs []workload.Jo
 		return nil, fmt.Errorf("policy %s at second %d: %w", policy.Name(), s.now, err)
 	}
 	s.result.Policy = policy.Name()
-	s.meter.fill(&s.result, &s.latency)
+	s.meter.fill(&s.result, s.latency)
 	if s.result.Crews, err = s.crews.result(); err != nil {
 		return nil, fmt.Errorf("policy %s: %w", policy.Name(), err)
 	}
@@ -536,14 +536,14 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	}
 	begin := s.cfg.Clock()
 	idle := len(s.running) == 0
-	limits := core.Limits{Seed: s.cfg.Seed ^ uint64(s.latency.n)*0x9e3779b97f4a7c15}
+	limits := core.Limits{Seed: s.cfg.Seed ^ uint64(len(s.latency))*0x9e3779b97f4a7c15}
 	if s.cfg.CycleLimit > 0 {
 		limits.Deadline = begin.Add(s.retry.limit(s.cfg.CycleLimit, idle))
 	}
 	if err := s.policy.Decide(ctx, &snap, limits, &s.plan); err != nil {
 		return 0, err
 	}
-	s.latency.add(s.cfg.Clock().Sub(begin))
+	s.latency = append(s.latency, max(s.cfg.Clock().Sub(begin), 0))
 	if s.cfg.Verify && slices.ContainsFunc(s.plan.Decisions, func(d core.Decision) bool { return d.Start }) {
 		if err := core.Verify(&snap, &s.plan); err != nil {
 			return 0, err
