@@ -135,8 +135,10 @@ type Backfill struct {
 	due     int64        // when backfill may begin, or go on
 	waiting bool         // it is to, then
 	left    bool         // its last pass has left jobs in the queue
-	list    *List        // whose machinery it is; nil if it is Slurm's backfill
-	stop    stoppable
+	// behind puts the jobs behind the one at that index into the order in which they are tried, of
+	// which no other has a reservation; nil: it is Slurm's backfill
+	behind func(first int, now int64)
+	stop   stoppable
 }
 
 type held struct {
@@ -204,8 +206,8 @@ func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, 
 	if err != nil {
 		return err
 	}
-	if b.list != nil {
-		b.list.arrange(first+1, b.list.behind, s.Now)
+	if b.behind != nil {
+		b.behind(first, s.Now)
 	}
 	b.keepTime()
 	if b.waiting = s.Now < b.due; !b.waiting {
@@ -270,7 +272,7 @@ func (b *Backfill) mainLoop() (first int, err error) {
 			first, b.head = i, len(b.p.Decisions)
 			b.decide(core.Decision{Job: i, Reason: ReasonResources})
 		}
-		if b.list != nil || !b.close(j.Eligible) {
+		if b.behind != nil || !b.close(j.Eligible) {
 			return first, nil
 		}
 	}

@@ -2,31 +2,6 @@
 
 package sim
 
-// CrewUse is what malleable jobs did, and who waited for how long. A job's own nodes, and those of
-// its companions, are counted from start to end.
-type CrewUse struct {
-	// Jobs is the number of malleable jobs that ran.
-	Jobs int `json:"jobs"`
-	// Companions is how many companions started, Preempted how many were preempted, and Changes how
-	// often jobs went on with other nodes.
-	Companions int `json:"companions"`
-	Preempted  int `json:"preempted"`
-	Changes    int `json:"changes"`
-	// Held is the node seconds that malleable jobs held, and Lost those of them in which nothing
-	// was done, as nodes changed.
-	Held int64 `json:"held_node_s"`
-	Lost int64 `json:"lost_node_s"`
-	// Malleable and Rigid are the jobs of both kinds.
-	Malleable JobTimes `json:"malleable"`
-	Rigid     JobTimes `json:"rigid"`
-}
-
-// JobTimes are means over some jobs, in seconds: from submission to start, and to the end.
-type JobTimes struct {
-	Wait       float64 `json:"wait_mean_s"`
-	Turnaround float64 `json:"turnaround_mean_s"`
-}
-
 // times adds up JobTimes.
 type times struct{ wait, turnaround moments }
 

@@ -22,25 +22,6 @@ type Files struct {
 	Prefer bool
 }
 
-// FileUse is what a simulation with files measured.
-type FileUse struct {
-	// Jobs is how many jobs named a file, and Held how many of these began at once, on
-	// nodes that all had it.
-	Jobs int `json:"jobs"`
-	Held int `json:"jobs_on_holders"`
-	// Loads is how often a node loaded a file, and Seconds the sum of the time which
-	// that took the nodes.
-	Loads   int64 `json:"loads"`
-	Seconds int64 `json:"transfer_s"`
-	// Waiting is the sum of the time which jobs spent with their nodes until the
-	// last one had the file.
-	Waiting int64 `json:"waiting_for_load_s"`
-	// Stretch is, of all jobs, the time from submission to end over that of the job with the fewest
-	// GPUs and nodes that all have to load (locality, section 3).
-	StretchMean float64 `json:"stretch_mean"`
-	StretchStd  float64 `json:"stretch_std"`
-}
-
 // files is what the simulator knows of files.
 type files struct {
 	Files

@@ -41,11 +41,11 @@ func DefaultList() ListOptions {
 // that a reservation may move back from one cycle to the next.
 type List struct {
 	Backfill
-	head, behind Order
-	pending      []*core.Job   // as the snapshot has them
-	queue        []*core.Job   // the same as they are tried
-	ranks        []ranked      // of these
-	view         core.Snapshot // the snapshot with them
+	head, order Order         // order is that behind the head
+	pending     []*core.Job   // as the snapshot has them
+	queue       []*core.Job   // the same as they are tried
+	ranks       []ranked      // of these
+	view        core.Snapshot // the snapshot with them
 }
 
 // NewList returns the policy "easy", "easy-sjf" and so on, by the order behind the head; where the
@@ -61,8 +61,8 @@ func NewList(o ListOptions) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &List{Backfill: *b, head: o.Head, behind: o.Behind}
-	l.list = l
+	l := &List{Backfill: *b, head: o.Head, order: o.Behind}
+	l.behind = func(first int, now int64) { l.arrange(first+1, l.order, now) }
 	return l, nil
 }
 
@@ -70,9 +70,9 @@ func NewList(o ListOptions) (*List, error) {
 func (l *List) Name() string {
 	switch {
 	case l.head != QueueOrder:
-		return l.head.String() + "/" + l.behind.String()
-	case l.behind != QueueOrder:
-		return "easy-" + l.behind.String()
+		return l.head.String() + "/" + l.order.String()
+	case l.order != QueueOrder:
+		return "easy-" + l.order.String()
 	}
 	return "easy"
 }

@@ -3,13 +3,16 @@
 package sim
 
 import (
+	"cmp"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/place"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -229,3 +232,188 @@ func (m *meter) fill(r *Result, cycles []time.Duration) {
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// Record is the life of one job, in seconds of the workload's time.
+type Record struct {
+	Job                *workload.Job
+	Submit, Start, End int64
+	Class              bids.Class
+	// Segs is the allocation. It is valid only during the call.
+	Segs []nodeset.Segment
+	// GPUs is how many GPUs it has, a share counting as that part of one; [Run] says it.
+	GPUs float64
+	// Alternative is which of the job's requests was met: see core.Decision.
+	Alternative int
+	// Loading is for how many seconds after its start the job waited for its input file.
+	Loading int64
+}
+
+// FileUse is what a simulation with files measured.
+type FileUse struct {
+	// Jobs is how many jobs named a file, and Held how many of these began at once, on
+	// nodes that all had it.
+	Jobs int `json:"jobs"`
+	Held int `json:"jobs_on_holders"`
+	// Loads is how often a node loaded a file, and Seconds the sum of the time which
+	// that took the nodes.
+	Loads   int64 `json:"loads"`
+	Seconds int64 `json:"transfer_s"`
+	// Waiting is the sum of the time which jobs spent with their nodes until the
+	// last one had the file.
+	Waiting int64 `json:"waiting_for_load_s"`
+	// Stretch is, of all jobs, the time from submission to end over that of the job with the fewest
+	// GPUs and nodes that all have to load (locality, section 3).
+	StretchMean float64 `json:"stretch_mean"`
+	StretchStd  float64 `json:"stretch_std"`
+}
+
+// CrewUse is what malleable jobs did, and who waited for how long. A job's own nodes, and those of
+// its companions, are counted from start to end.
+type CrewUse struct {
+	// Jobs is the number of malleable jobs that ran.
+	Jobs int `json:"jobs"`
+	// Companions is how many companions started, Preempted how many were preempted, and Changes how
+	// often jobs went on with other nodes.
+	Companions int `json:"companions"`
+	Preempted  int `json:"preempted"`
+	Changes    int `json:"changes"`
+	// Held is the node seconds that malleable jobs held, and Lost those of them in which nothing
+	// was done, as nodes changed.
+	Held int64 `json:"held_node_s"`
+	Lost int64 `json:"lost_node_s"`
+	// Malleable and Rigid are the jobs of both kinds.
+	Malleable JobTimes `json:"malleable"`
+	Rigid     JobTimes `json:"rigid"`
+}
+
+// JobTimes are means over some jobs, in seconds: from submission to start, and to the end.
+type JobTimes struct {
+	Wait       float64 `json:"wait_mean_s"`
+	Turnaround float64 `json:"turnaround_mean_s"`
+}
+
+// Waits is who waits for how long, of the jobs that ran. All fields are 0 where none did.
+//
+// The mean alone does not tell a better schedule from one in which large jobs wait for small ones.
+// So there are the longest waits, and two figures of wide jobs. The width of a job is its share of
+// the machine's cores or of its GPUs, whichever is more.
+type Waits struct {
+	// Median is of an even number of jobs the mean of the two in the middle. P95 is the shortest
+	// wait that 95% of the jobs do not exceed.
+	Median float64 `json:"wait_median_s"`
+	P95    float64 `json:"wait_p95_s"`
+	Max    float64 `json:"wait_max_s"`
+	// AreaWeighted is the mean with width x run time as weight.
+	AreaWeighted float64 `json:"wait_area_weighted_s"`
+	// Widest10 is the mean of the widest tenth of the jobs, rounded down to at least one. Of
+	// jobs equally wide, of which only some belong to the tenth, each counts in part.
+	Widest10 float64 `json:"wait_widest10_s"`
+	// BoundedSlowdown is the mean of max(1, (wait + run time) / max(run time, 10 s)), that is of
+	// Feitelson et al., "Theory and Practice in Parallel Job Scheduling" (JSSPP'97), section 3.
+	BoundedSlowdown float64 `json:"bounded_slowdown_mean"`
+	// UserWorst is the greatest of the users' mean waits; 0 if no job names its user.
+	UserWorst float64 `json:"user_wait_worst_s"`
+}
+
+// slowdownBound is the run time in seconds below which bounded slowdowns do not grow.
+const slowdownBound = 10
+
+// waited is what a job waited, and its share of the machine.
+type waited struct {
+	wait  int64
+	width float64
+}
+
+// waits adds up Waits. Its memory is one entry a job, and one a user.
+type waits struct {
+	jobs      []waited
+	area, sum float64 // sum of the weights, and of weight x wait
+	bounded   moments
+	users     map[string]*moments
+	cores     int64 // of the machine
+	gpus      int64 // in parts of one
+}
+
+// add counts a job that has so many parts of GPUs.
+func (w *waits) add(ran *Record, x extent, gpus int) {
+	wait := ran.Start - ran.Submit
+	width := float64(x.cores) / float64(w.cores)
+	if w.gpus > 0 {
+		width = max(width, float64(gpus)/float64(w.gpus))
+	}
+	w.jobs = append(w.jobs, waited{wait, width})
+	w.area += width * float64(x.runs)
+	w.sum += float64(wait) * (width * float64(x.runs))
+	w.bounded.add(max(1, float64(ran.End-ran.Submit)/float64(max(x.runs, slowdownBound))))
+	if ran.Job.User == "" {
+		return
+	}
+	u := w.users[ran.Job.User]
+	if u == nil {
+		if u = new(moments); w.users == nil {
+			w.users = make(map[string]*moments)
+		}
+		w.users[ran.Job.User] = u
+	}
+	u.add(float64(wait))
+}
+
+// result sorts the jobs.
+func (w *waits) result() Waits {
+	n := len(w.jobs)
+	if n == 0 {
+		return Waits{}
+	}
+	out := Waits{Widest10: w.widest(max(1, n/10)), BoundedSlowdown: w.bounded.mean}
+	if w.area > 0 {
+		out.AreaWeighted = w.sum / w.area
+	}
+	for _, u := range w.users { // a maximum, so that the order does not matter
+		out.UserWorst = max(out.UserWorst, u.mean)
+	}
+	slices.SortFunc(w.jobs, func(a, b waited) int { return cmp.Compare(a.wait, b.wait) })
+	at := func(i int) float64 { return float64(w.jobs[i].wait) }
+	out.Median = (at((n-1)/2) + at(n/2)) / 2
+	out.P95 = at(int(math.Ceil(0.95*float64(n))) - 1)
+	out.Max = at(n - 1)
+	return out
+}
+
+// widest is the mean wait of the k widest jobs, at least one and at most all.
+func (w *waits) widest(k int) float64 {
+	slices.SortFunc(w.jobs, func(a, b waited) int { return cmp.Compare(b.width, a.width) })
+	border := w.jobs[k-1].width
+	var wider, equal moments
+	for _, j := range w.jobs {
+		switch {
+		case j.width > border:
+			wider.add(float64(j.wait))
+		case j.width == border:
+			equal.add(float64(j.wait))
+		}
+	}
+	return (float64(wider.n)*wider.mean + float64(k-wider.n)*equal.mean) / float64(k)
+}
+
+// loaded adds up what of the machine is used until the last submission: behind that a finite
+// workload has a tail, which is not the policy's.
+type loaded struct {
+	first, last int64 // submissions
+	work, gpus  float64
+}
+
+// add counts a job with so much nominal work, in core seconds, and so many parts of GPUs.
+func (l *loaded) add(ran *Record, work float64, gpus int) {
+	if inside := float64(min(ran.End, l.last) - ran.Start); inside > 0 {
+		l.work += work * (inside / float64(ran.End-ran.Start))
+		l.gpus += float64(gpus) * inside
+	}
+}
+
+// of is the share of so many units that was used; 0 if all jobs came at once.
+func (l *loaded) of(used float64, units int64) float64 {
+	if l.last <= l.first || units == 0 {
+		return 0
+	}
+	return used / (float64(l.last-l.first) * float64(units))
+}

@@ -26,7 +26,7 @@ func (b *Backfill) tests(ctx context.Context, first, from, to int) (over bool, e
 			return true, err
 		}
 		j := b.s.Pending[i]
-		nowOnly := j.Priority < b.opt.MinPrioReserve || (b.list != nil && i > first)
+		nowOnly := j.Priority < b.opt.MinPrioReserve || (b.behind != nil && i > first)
 		out, err := b.test(j, nowOnly)
 		if err != nil {
 			return true, fmt.Errorf("job %s: %w", j.ID, err)
@@ -215,7 +215,7 @@ func (b *Backfill) willRun(j *core.Job, nowOnly bool) (int64, bool, error) {
 			continue
 		}
 		group := barrier + window // all that end by then, in one step
-		if b.list != nil {
+		if b.behind != nil {
 			group = h.end
 		}
 		if i+1 < len(held) && held[i+1].end <= group {

@@ -23,8 +23,8 @@ const (
 
 // learn takes note of a cycle at second now, on a machine that was idle or not. Those of a busy
 // machine say nothing about how long one on an idle one needs.
-func (r *retry) learn(cfg *Config, now int64, timedOut bool, started int, idle bool) {
-	if !timedOut || cfg.CycleLimit == 0 {
+func (r *retry) learn(interval, now int64, timedOut bool, started int, idle bool) {
+	if !timedOut {
 		*r = retry{}
 		return
 	}
@@ -38,7 +38,7 @@ func (r *retry) learn(cfg *Config, now int64, timedOut bool, started int, idle b
 		vain = r.idle
 	}
 	if r.at = 0; vain <= maxVain {
-		r.at = now + cfg.Interval<<min(vain, maxWait)
+		r.at = now + interval<<min(vain, maxWait)
 	}
 }
 

@@ -96,17 +96,17 @@ func TestBusyCyclesDoNotCountOnAnIdleMachine(t *testing.T) {
 	c.CycleLimit = 50 * time.Millisecond
 	var r retry
 	for range 2 * maxVain {
-		r.learn(&c, 1000, true, 0, false)
+		r.learn(c.Interval, 1000, true, 0, false)
 		require.Equal(t, c.CycleLimit, r.limit(c.CycleLimit, false))
 	}
 	require.Zero(t, r.at, "not before a job comes or goes")
 	require.Equal(t, c.CycleLimit, r.limit(c.CycleLimit, true))
 	for i := range 3 {
-		r.learn(&c, 1000, true, 0, true)
+		r.learn(c.Interval, 1000, true, 0, true)
 		require.Equal(t, c.CycleLimit<<(i+1), r.limit(c.CycleLimit, true))
 		require.Equal(t, 1000+c.Interval<<(i+1), r.at)
 	}
-	r.learn(&c, 1000, true, 1, true)
+	r.learn(c.Interval, 1000, true, 1, true)
 	require.Equal(t, c.CycleLimit, r.limit(c.CycleLimit, true), "it has started one")
 	require.Equal(t, 1000+c.Interval, r.at)
 }

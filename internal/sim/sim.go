@@ -94,21 +94,6 @@ type Progress struct {
 	Total                            int   // jobs of the workload
 }
 
-// Record is the life of one job, in seconds of the workload's time.
-type Record struct {
-	Job                *workload.Job
-	Submit, Start, End int64
-	Class              bids.Class
-	// Segs is the allocation. It is valid only during the call.
-	Segs []nodeset.Segment
-	// GPUs is how many GPUs it has, a share counting as that part of one; [Run] says it.
-	GPUs float64
-	// Alternative is which of the job's requests was met: see core.Decision.
-	Alternative int
-	// Loading is for how many seconds after its start the job waited for its input file.
-	Loading int64
-}
-
 // maxIdle is how many cycles in a row may start nothing while the machine is idle
 // and no job is to come. Then the jobs that are left count as not run.
 const maxIdle = 16
@@ -552,7 +537,7 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	if started, err = s.carryOut(); err != nil {
 		return 0, err
 	}
-	s.retry.learn(&s.cfg, s.now, s.plan.Stats.TimedOut > 0, started, idle)
+	s.retry.learn(s.cfg.Interval, s.now, s.cfg.CycleLimit > 0 && s.plan.Stats.TimedOut > 0, started, idle)
 	if s.cfg.OnCycle != nil {
 		s.cfg.OnCycle(Progress{s.now, s.next, s.pending.len(), len(s.running), s.ended, s.total})
 	}

@@ -19,7 +19,7 @@ import (
 var pageText string
 
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"span": span, "percent": func(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) },
+	"span": cli.Seconds, "percent": func(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) },
 	"interval": interval, "when": when, "width": barWidth,
 	"style": style.Sheet,
 }).Parse(pageText))
@@ -41,9 +41,6 @@ func barWidth(g Group, k int) int {
 
 // when is a second since 1970 as sacct prints it, in its zone.
 func when(second int64) string { return time.Unix(second, 0).UTC().Format("2006-01-02T15:04:05") }
-
-// span is a number of seconds.
-func span(seconds float64) string { return cli.Seconds(seconds) }
 
 // interval is a ratio with its interval; "-" where nobody waits.
 func interval(r Ratio) string {
@@ -82,8 +79,8 @@ func (r *Report) figures(b *strings.Builder) {
 	fmt.Fprintln(t, "policy\tmean wait\tto backfill's\tmedian\tp95\tlongest\tslowdown\tCPUs\tGPUs\t")
 	for k, name := range r.Policies {
 		f := r.All.Figures[k]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%.2f\t%.1f%%\t%.1f%%\t\n", name, span(f.Mean), interval(r.All.Ratios[k]),
-			span(f.Median), span(f.P95), span(f.Longest), f.Slowdown, 100*f.CPUs, 100*f.GPUs)
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%.2f\t%.1f%%\t%.1f%%\t\n", name, cli.Seconds(f.Mean), interval(r.All.Ratios[k]),
+			cli.Seconds(f.Median), cli.Seconds(f.P95), cli.Seconds(f.Longest), f.Slowdown, 100*f.CPUs, 100*f.GPUs)
 	}
 	t.Flush()
 	for _, x := range r.Tables() {
@@ -97,9 +94,9 @@ func (r *Report) figures(b *strings.Builder) {
 			fmt.Fprintf(t, "%s\t%d\t", printable(g.Name), g.Jobs)
 			for k := range g.Figures {
 				if k < 2 {
-					fmt.Fprintf(t, "%s\t", span(g.Figures[k].Mean))
+					fmt.Fprintf(t, "%s\t", cli.Seconds(g.Figures[k].Mean))
 				} else {
-					fmt.Fprintf(t, "%s, %s\t", span(g.Figures[k].Mean), interval(g.Ratios[k]))
+					fmt.Fprintf(t, "%s, %s\t", cli.Seconds(g.Figures[k].Mean), interval(g.Ratios[k]))
 				}
 			}
 			fmt.Fprintln(t)
@@ -135,7 +132,7 @@ func (r *Report) Legend() string {
 		"Waits count from when a job could begin (sacct's Eligible). %d jobs that ran or waited before are simulated and "+
 		"not counted. Not known here: limits of users and accounts, reservations, nodes that were down, preemption, "+
 		"features, and priorities that changed as jobs waited.",
-		r.Blocks, span(float64(r.Block)), r.Before)
+		r.Blocks, cli.Seconds(float64(r.Block)), r.Before)
 }
 
 // printable has what is no printable character stand by its code.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/slurm/conf"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -278,4 +279,109 @@ func (p *Past) uses(j *workload.Job) (uses nodeset.Uses) {
 		uses = append(uses, nodeset.Use{Row: first + k, PerGPU: 1})
 	}
 	return uses
+}
+
+// Missing is what the accounts do not say, and what comes of that.
+type Missing struct {
+	Columns string `json:"columns"`
+	So      string `json:"so"`
+	// Void is whether no comparison says anything without them.
+	Void bool `json:"void"`
+}
+
+// wanted are columns of which the accounts need one each, in the order of their weight.
+var wanted = []struct {
+	any  []string
+	so   string
+	void func(*Past) bool // nil: never
+}{
+	{[]string{"ReqTRES", "AllocTRES", "ReqGRES", "AllocGRES"},
+		"no job counts as one with GPUs: GPUs in use, and all waits where jobs compete for them, are void", (*Past).hasGPUs},
+	{[]string{"ReqMem", "ReqTRES"}, "no job takes memory, though slurm.conf has jobs share it: waits for memory are void",
+		func(p *Past) bool { return p.CountsMemory }},
+	{[]string{"State"}, "jobs that were cancelled or still run can't be told from others", nil},
+	{[]string{"Eligible"}, "waits count from the submission: dependencies and begin times count as waits", nil},
+	{[]string{"Priority"}, "jobs come in the order of their submission: fair share and the like are void", nil},
+	{[]string{"ReqNodes", "NNodes", "AllocNodes", "ReqTRES", "AllocTRES"}, "jobs ask for CPUs only, wherever they are", nil},
+	{[]string{"AllocCPUS", "NCPUS", "AllocTRES"}, "jobs have the CPUs that they asked for, not those that they got", nil},
+	{[]string{"User", "UID"}, "there is no table by user", nil},
+}
+
+// hasGPUs reports whether the machine has GPUs.
+func (p *Past) hasGPUs() bool {
+	for _, n := range p.Machine.Nodes {
+		if n.GPUs > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// missing notes what the columns lack. Without the partition there is none to replay in, unless
+// slurm.conf has a single one.
+func (p *Past) missing(columns map[string]bool, file string) error {
+	has := func(name string) bool { return columns[strings.ToLower(name)] }
+	for _, w := range wanted {
+		if !slices.ContainsFunc(w.any, has) {
+			void := w.void != nil && w.void(p)
+			if w.void != nil && !void {
+				continue // there is nothing of that
+			}
+			p.Missing = append(p.Missing, Missing{strings.Join(w.any, " or "), w.so, void})
+		}
+	}
+	if has("Partition") {
+		return nil
+	}
+	if n := len(p.Machine.Partitions); n != 1 {
+		return &workload.InputError{File: file, Line: 1, Err: fmt.Errorf("no field Partition: slurm.conf has %d, and which nodes "+
+			"a job may use can't be told (aucsched try --how prints the command)", n)}
+	}
+	name := p.Machine.Partitions[0].Name
+	for i := range p.Jobs {
+		p.Jobs[i].Past.Partition = name
+	}
+	p.Missing = append(p.Missing, Missing{"Partition", fmt.Sprintf("all jobs are taken as of %q, the only one", name), false})
+	return nil
+}
+
+// alike are jobs of which one tells how the others were asked for: tasks of an array, or jobs of a
+// user in a partition with as much memory a core.
+type alike struct {
+	array, user, partition string
+	memory                 int64
+}
+
+func alikeOf(j *workload.Job) [2]alike {
+	array, _, isTask := strings.Cut(j.ID, "_")
+	memory := max(j.Memory.PerCore, j.Memory.PerNode/max(place.LeastCores(&j.Request), 1))
+	byUser := alike{user: j.User, partition: partitionOf(j), memory: memory}
+	if !isTask {
+		return [2]alike{byUser, byUser}
+	}
+	return [2]alike{{array: array}, byUser}
+}
+
+// spread lets jobs that had one node have several, where jobs alike had several though they asked
+// for one at least: the accounts do not tell -n8 from -N1 -n8. Jobs with GPUs keep their nodes.
+func (p *Past) spread() {
+	several := map[alike]bool{}
+	for i := range p.Jobs {
+		if j := &p.Jobs[i]; j.MinGPUs == 0 && j.MaxNodes == 0 {
+			for _, k := range alikeOf(j) {
+				several[k] = true
+			}
+		}
+	}
+	for i := range p.Jobs {
+		j := &p.Jobs[i]
+		if j.MinGPUs > 0 || j.MaxNodes != 1 || j.Cores < 2 {
+			continue
+		}
+		if of := alikeOf(j); several[of[0]] || several[of[1]] {
+			cores := int64(j.Cores)
+			j.MaxNodes = 0
+			j.Memory.PerCore, j.Memory.PerNode = max(j.Memory.PerCore, (j.Memory.PerNode+cores-1)/cores), 0
+		}
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/workload"
 )
@@ -135,7 +136,7 @@ func (r *Report) Says() bool { return r.Judged == Agrees || r.Judged == Short }
 func (r *Report) Verdict() string {
 	was, is := &r.All.Figures[0], &r.All.Figures[1]
 	figures := fmt.Sprintf("mean wait %s (yours %s), slowdown %.2f (%.2f), CPUs in use %.1f%% (%.1f%%)",
-		span(is.Mean), span(was.Mean), is.Slowdown, was.Slowdown, 100*is.CPUs, 100*was.CPUs)
+		cli.Seconds(is.Mean), cli.Seconds(was.Mean), is.Slowdown, was.Slowdown, 100*is.CPUs, 100*was.CPUs)
 	switch r.Judged {
 	case None:
 		return "No job can be compared. " + r.mostLeft()
@@ -147,7 +148,7 @@ func (r *Report) Verdict() string {
 			"intervals of schedulers decide. Where jobs do not wait there is little to gain.", figures)
 	case Agrees:
 		return fmt.Sprintf("The simulated Slurm does as yours did: %s. Jobs began %s apart in the mean, %.0f%% of them within "+
-			"a minute, or a tenth of their wait, of when they really did.", figures, span(r.Agreement.Apart), r.Agreement.Within)
+			"a minute, or a tenth of their wait, of when they really did.", figures, cli.Seconds(r.Agreement.Apart), r.Agreement.Within)
 	}
 	return fmt.Sprintf("The simulated Slurm does not do as yours did: %s. A comparison would say nothing of your site, so "+
 		"there are no tables. What the simulation does not know, such as limits, reservations, nodes that were down or "+

@@ -157,3 +157,11 @@ func (w *Window) nodes(segs []nodeset.Segment) (string, error) {
 	}
 	return list, nil
 }
+
+// sharedGPUOf is the number of the GPU of which an allocation has a share, or 0.
+func sharedGPUOf(segs []nodeset.Segment) int {
+	if len(segs) != 1 {
+		return 0
+	}
+	return int(segs[0].Bin)
+}

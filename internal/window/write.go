@@ -127,14 +127,6 @@ func (d *Decision) fill(w *Window, k *core.Decision) error {
 	return nil
 }
 
-// sharedGPUOf is the number of the GPU of which an allocation has a share, or 0.
-func sharedGPUOf(segs []nodeset.Segment) int {
-	if len(segs) != 1 {
-		return 0
-	}
-	return int(segs[0].Bin)
-}
-
 // place puts an allocation into names.
 func (w *Window) place(segs []nodeset.Segment) (Place, error) {
 	p, err := format.NewPlace(w.Names, segs)

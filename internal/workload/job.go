@@ -73,3 +73,7 @@ type Input struct {
 // Memory is what a job asks for of a node's, in MiB: PerNode, and PerCore for each core that the
 // node gives. Zero: the trace does not say.
 type Memory struct{ PerNode, PerCore int64 }
+
+// Span is on how many nodes a malleable job can run, Least to Most; zero for a rigid one. All give
+// what a node gives in the job's request.
+type Span struct{ Least, Most int }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/input"
 )
 
@@ -105,4 +106,13 @@ func (l *Lines) Locate(err error) error {
 		return in
 	}
 	return RequestError(l, err)
+}
+
+// RequestError takes apart the error of an impossible request.
+func RequestError(l *Lines, err error) error {
+	var f *bids.FieldError
+	if errors.As(err, &f) {
+		return l.FieldError(f.Field, fmt.Sprint(f.Value), errors.New(f.Why))
+	}
+	return &InputError{File: l.Name, Line: l.N, Err: err}
 }

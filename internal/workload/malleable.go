@@ -7,10 +7,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Span is on how many nodes a malleable job can run, Least to Most; zero for a rigid one. All give
-// what a node gives in the job's request.
-type Span struct{ Least, Most int }
-
 // SingleCores reports whether each node has one core, so that cores asked for are nodes.
 func SingleCores(nodes []nodeset.Capacity) bool {
 	for _, c := range nodes {

@@ -8,10 +8,16 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"math"
+	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/slurm/conf"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // SacctOptions choose between readings of sacct's output. The zero value is what
@@ -355,4 +361,278 @@ func (s *sacctReader) nodes(req, alloc tres, fixed bool) bids.Request {
 		return bids.Request{MinNodes: asked}
 	}
 	return bids.Request{MinNodes: asked, MaxNodes: asked}
+}
+
+// sacctTimes are when a job was submitted and began, in seconds since 1970, and how long it
+// ran, in seconds; or why it is to be skipped.
+type sacctTimes struct {
+	submit, start, duration int64
+	// leaves is when a job was cancelled that had not begun, 0 otherwise; it is start, too.
+	leaves int64
+	skip   string
+}
+
+// times settles the times of the current row.
+func (s *sacctReader) times() sacctTimes {
+	state, _, _ := strings.Cut(s.Get("state"), " ") // "CANCELLED by 1000"
+	submit, submitted := s.instant("submit")
+	start, started := s.instant("start")
+	end, ended := s.instant("end")
+	run, known := s.elapsed()
+	if !known && started && ended {
+		if run, known = end-start, true; run < 0 {
+			s.Bad("end", errors.New("before Start (local times? let sacct print ElapsedRaw)"))
+		}
+	}
+	eligible, said := s.instant("eligible")
+	if s.o.Past && said && eligible > submit && (eligible <= start || !started && eligible < end) {
+		submit = eligible
+	}
+	t := sacctTimes{submit: submit, start: start, duration: run}
+	runs := state == "RUNNING" || state == "SUSPENDED" || started && s.Has("end") && !ended
+	switch {
+	case s.o.Past && state == "CANCELLED" && submitted && ended && end > submit && (!started || run == 0):
+		t.leaves, t.start, t.duration = end, end, 0
+	case state == "REVOKED":
+		t.skip = skipRevoked
+	case state == "PENDING":
+		t.skip = SkipPending
+	case runs && (!s.o.Past || !known):
+		t.skip = SkipRunning
+	case state == "CANCELLED" && run == 0:
+		t.skip = SkipCancelled
+	case !started:
+		t.skip = SkipPending
+	case !submitted:
+		t.skip = SkipNoSubmit
+	case !known:
+		t.skip = SkipNoRun
+	}
+	return t
+}
+
+// elapsed is the run time in seconds, if a field of its own says it.
+func (s *sacctReader) elapsed() (n int64, known bool) {
+	unknown := []string{"", "Unknown", "INVALID"}
+	if !slices.Contains(unknown, s.Get("elapsedraw")) {
+		return s.Parse("elapsedraw", ParseCount), true
+	}
+	if !slices.Contains(unknown, s.Get("elapsed")) {
+		return s.Parse("elapsed", conf.ParseSpan), true
+	}
+	return 0, false
+}
+
+// instant is the value of a field with a point in time, in seconds since 1970.
+func (s *sacctReader) instant(name string) (n int64, known bool) {
+	if slices.Contains([]string{"", "Unknown", "None", "N/A"}, s.Get(name)) {
+		return 0, false
+	}
+	return s.Parse(name, parseInstant), true
+}
+
+func parseInstant(v string) (int64, error) {
+	if n, err := strconv.ParseInt(v, 10, 64); err == nil && n >= 0 && n <= MaxSeconds {
+		return n, nil
+	}
+	t, err := time.Parse("2006-01-02T15:04:05", v)
+	if err != nil || t.Nanosecond() != 0 {
+		return 0, errors.New("not a time like 2024-01-02T03:04:05 (unset SLURM_TIME_FORMAT)")
+	}
+	if t.Unix() < 0 {
+		return 0, errors.New("before 1970")
+	}
+	return t.Unix(), nil
+}
+
+func parseMinutes(v string) (int64, error) {
+	n, err := ParseCount(v)
+	if err == nil && n > MaxSeconds/60 {
+		err = ErrTooLarge
+	}
+	return n * 60, err
+}
+
+// tres is what a list of trackable resources says of a job: totals, 0 where it
+// says nothing. memory is in MiB. kind is the type of all the GPUs, empty if there are several or
+// some without.
+type tres struct {
+	cpus, nodes, gpus, memory int64
+	kind                      string
+}
+
+// tres is the value of a field such as "cpu=8,gres/gpu=4,mem=32G,node=2".
+func (s *sacctReader) tres(name string) tres {
+	t, err := parseTRES(s.Get(name))
+	if err != nil {
+		s.Bad(name, err)
+	}
+	return t
+}
+
+func parseTRES(text string) (tres, error) {
+	var t tres
+	var typed int64 // GPUs by type, which an untyped total includes
+	kinds := 0
+	if text == "" {
+		return t, nil
+	}
+	for _, item := range strings.Split(text, ",") {
+		key, value, ok := strings.Cut(item, "=")
+		if !ok {
+			return tres{}, fmt.Errorf("%s is not NAME=COUNT", Quote(item))
+		}
+		to, parse := (*int64)(nil), ParseCount
+		switch {
+		case key == "cpu":
+			to = &t.cpus
+		case key == "node":
+			to = &t.nodes
+		case key == "mem":
+			to, parse = &t.memory, parseMemory
+		case key == "gres/gpu":
+			to = &t.gpus
+		case strings.HasPrefix(key, "gres/gpu:"):
+			to, t.kind = &typed, strings.TrimPrefix(key, "gres/gpu:")
+			kinds++
+		default:
+			continue
+		}
+		n, err := parse(value)
+		if err != nil {
+			return tres{}, fmt.Errorf("%s: %w", Quote(item), err)
+		}
+		*to += n
+	}
+	if t.gpus == 0 {
+		t.gpus = typed
+	}
+	if kinds != 1 || typed != t.gpus {
+		t.kind = ""
+	}
+	return t, nil
+}
+
+// gpuPlugin stands for gpu in AllocGRES of old versions: gres_build_id("gpu") of Slurm's gres.c.
+const gpuPlugin = "7696487"
+
+// parseGRES gives the number of GPUs in a list of generic resources as users and
+// slurm.conf write it: gpu, gpu:2, gpu:a100:4(S:0-1), shard:8, also gres:gpu:2.
+// Other resources count for nothing.
+func parseGRES(text string) (int64, error) {
+	var total int64
+	for _, item := range strings.Split(conf.WithoutSockets(text), ",") {
+		item = strings.TrimPrefix(strings.TrimPrefix(item, "gres:"), "gres/")
+		parts := strings.Split(item, ":")
+		if parts[0] != "gpu" && parts[0] != gpuPlugin {
+			continue
+		}
+		n := int64(1)
+		if len(parts) > 1 {
+			var err error
+			n, err = ParseCount(parts[len(parts)-1])
+			switch {
+			case errors.Is(err, ErrNotNumber) && len(parts) == 2:
+				n = 1 // gpu:a100
+			case err != nil:
+				return 0, fmt.Errorf("%s: %w", Quote(item), err)
+			}
+		}
+		total += n
+	}
+	return total, nil
+}
+
+// memory is what a job that asks for q asks for of memory: ReqMem, which old versions of sacct end
+// with c or n for an amount a core or a node, or else the mem of ReqTRES, both totals otherwise. A
+// total is divided by the nodes where their number is fixed, and else by the cores, and rounded up.
+func (s *sacctReader) memory(q *bids.Request) Memory {
+	text := s.Get("reqmem")
+	switch mib := s.Parse("reqmem", parseReqMem); {
+	case mib == 0:
+		return DividedMemory(s.tres("reqtres").memory, q)
+	case strings.HasSuffix(text, "c"):
+		return Memory{PerCore: mib}
+	case strings.HasSuffix(text, "n"):
+		return Memory{PerNode: mib}
+	default:
+		return DividedMemory(mib, q)
+	}
+}
+
+// DividedMemory is a total of q's memory, by node or core.
+func DividedMemory(mib int64, q *bids.Request) Memory {
+	over := func(n int64) int64 { return min((mib+n-1)/n, nodeset.MaxAmount) }
+	if q.MinNodes > 0 && q.MinNodes == q.MaxNodes {
+		return Memory{PerNode: over(int64(q.MinNodes))}
+	}
+	return Memory{PerCore: over(max(place.LeastCores(q), 1))}
+}
+
+// parseReqMem is parseMemory for what ReqMem says.
+func parseReqMem(v string) (int64, error) {
+	return parseMemory(strings.TrimRight(v, "cn"))
+}
+
+const kib = 1 << 10 // a MiB
+
+// memoryUnits are Slurm's, in MiB.
+var memoryUnits = map[string]float64{"": 1, "K": 1. / kib, "M": 1, "G": kib, "T": kib * kib, "P": kib * kib * kib}
+
+// parseMemory parses an amount of memory as Slurm writes it, 4000M or 1.50T, as whole MiB, rounded
+// up.
+func parseMemory(v string) (int64, error) {
+	digits := strings.TrimRight(v, "KMGTP")
+	unit, known := memoryUnits[v[len(digits):]]
+	if !known {
+		return 0, ErrNotNumber
+	}
+	f, err := ParseDecimal([]byte(digits))
+	switch f = math.Ceil(f * unit); {
+	case err != nil:
+		return 0, err
+	case f < 0:
+		return 0, errors.New("must not be negative")
+	case f > maxCount:
+		return 0, ErrTooLarge
+	}
+	return int64(f), nil
+}
+
+// SacctSpan reads what "sacct --parsable2" prints for its times alone: the first submission and the
+// last time that is known, in seconds since 1970, and how many lines have a job that began.
+func SacctSpan(r io.Reader, name string) (first, last int64, jobs int, err error) {
+	s := &sacctReader{Lines: NewLines(r, name), Builder: NewBuilder(name)}
+	err = s.readAll(func(string) error {
+		if strings.Contains(s.Get("jobid"), ".") {
+			return nil
+		}
+		submit, submitted := s.instant("submit")
+		start, started := s.instant("start")
+		end, ended := s.instant("end")
+		if s.Fault != nil {
+			return s.Fault
+		}
+		if submitted && (first == 0 || submit < first) {
+			first = submit
+		}
+		last = max(last, submit)
+		if started {
+			jobs++
+			last = max(last, start)
+		}
+		if ended {
+			last = max(last, end)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return 0, 0, 0, err
+	case jobs == 0 && s.first != nil:
+		return 0, 0, 0, s.first
+	case jobs == 0:
+		return 0, 0, 0, &InputError{File: name, Err: errors.New("no job that began")}
+	}
+	return first, last, jobs, nil
 }

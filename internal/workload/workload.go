@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/aucsched/aucsched/bids"
 )
 
 // Bounds of a workload; input beyond them is an error.
@@ -202,15 +200,6 @@ func noJob(skipped []Tally) error {
 		return errors.New("no job")
 	}
 	return fmt.Errorf("no job left: %d skipped as %q, and so on", skipped[0].Jobs, skipped[0].Reason)
-}
-
-// RequestError takes apart the error of an impossible request.
-func RequestError(l *Lines, err error) error {
-	var f *bids.FieldError
-	if errors.As(err, &f) {
-		return l.FieldError(f.Field, fmt.Sprint(f.Value), errors.New(f.Why))
-	}
-	return &InputError{File: l.Name, Line: l.N, Err: err}
 }
 
 // Header is what the comments at the top of an SWF file say: the values of each

@@ -312,3 +312,16 @@ func (s *solver) finish(r *ipmodel.Result) {
 		r.Bound, r.Status = r.Value, ipmodel.Optimal
 	}
 }
+
+// rowPrices appends the prices of the least bound at the root, an element for each row
+// of the model. Rows that can't bind have none.
+func (s *worker) rowPrices(dst []float64) []float64 {
+	for _, r := range s.p.newRow {
+		price := 0.0
+		if r >= 0 {
+			price = s.prices.best[r]
+		}
+		dst = append(dst, price)
+	}
+	return dst
+}

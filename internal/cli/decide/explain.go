@@ -3,17 +3,14 @@
 package decide
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
@@ -22,55 +19,6 @@ import (
 	"github.com/aucsched/aucsched/internal/slurm/pending"
 	"github.com/aucsched/aucsched/internal/window"
 )
-
-// explainFlags bound the search for changes.
-type explainFlags struct {
-	trials int
-	time   time.Duration
-}
-
-func (x *explainFlags) register(flags *pflag.FlagSet, prefix string) {
-	flags.IntVar(&x.trials, prefix+"trials", x.trials, "most decisions on changed windows, a job; 0: suggest nothing")
-	flags.DurationVar(&x.time, prefix+"time", x.time,
-		"wall-clock time for all of these; 0: no limit, so that runs repeat each other bit for bit")
-}
-
-// unused warns of limits that were given where nothing is explained.
-func (x *explainFlags) unused(flags *pflag.FlagSet, prefix string) {
-	for _, name := range []string{"trials", "time"} {
-		if flags.Changed(prefix + name) {
-			slog.Warn(fmt.Sprintf("--%s%s does nothing without --explain", prefix, name))
-		}
-	}
-}
-
-// check refuses limits that are negative, of this and of a single decision.
-func (x *explainFlags) check(limit time.Duration) error {
-	switch {
-	case limit < 0:
-		return cli.BadInput(fmt.Errorf("--deadline: %v is negative", limit))
-	case x.trials < 0:
-		return cli.BadInput(fmt.Errorf("trials: %d is negative", x.trials))
-	case x.time < 0:
-		return cli.BadInput(fmt.Errorf("time for trials: %v is negative", x.time))
-	}
-	return nil
-}
-
-// explain adds explanations to decisions, which begin with job first of the queue.
-func (x *explainFlags) explain(ctx context.Context, e *core.Explainer, w *window.Window, decisions []window.Decision, first int) error {
-	o := core.ExplainOptions{Trials: x.trials, Deadline: cli.Deadline(x.time)}
-	for i := range decisions {
-		ex, err := e.Explain(ctx, first+i, o)
-		if err != nil {
-			return err
-		}
-		if decisions[i].Explanation, err = window.NewExplanation(w, ex); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // Explain is the command explain; p are the policies before AUCSCHED2, as those of [Plan].
 func Explain(p *older.Policies) *cobra.Command {

@@ -292,3 +292,19 @@ func worth(x float64) string {
 	}
 	return fmt.Sprintf("%.10g", x)
 }
+
+// rangeOf is least, or the range from there if the nodes differ.
+func rangeOf(least int, ofNodes []int) string {
+	if len(ofNodes) > 0 && slices.Max(ofNodes) > least {
+		return fmt.Sprintf("%d-%d", least, slices.Max(ofNodes))
+	}
+	return fmt.Sprint(least)
+}
+
+// ofAlternative says which of a job's alternatives is met.
+func ofAlternative(k int) string {
+	if k == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (alternative %d)", k)
+}

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -107,20 +106,6 @@ func (f *planFlags) run(c *cobra.Command, path string) error {
 	return printOutcome(c.OutOrStdout(), o)
 }
 
-func readWindow(in io.Reader, path string) (*window.Window, error) {
-	if path == "-" {
-		w, err := window.Read(in, "standard input")
-		return w, cli.BadInput(err)
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, cli.BadInput(err)
-	}
-	defer file.Close()
-	w, err := window.Read(file, path)
-	return w, cli.BadInput(err)
-}
-
 func printOutcome(out io.Writer, o *window.Outcome) error {
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "JOB\tSTART\tCORES/NODE\tGPUS/NODE\tNODES OR REASON")
@@ -184,26 +169,10 @@ func gpusOf(d *window.Decision) string {
 	return text
 }
 
-// rangeOf is least, or the range from there if the nodes differ.
-func rangeOf(least int, ofNodes []int) string {
-	if len(ofNodes) > 0 && slices.Max(ofNodes) > least {
-		return fmt.Sprintf("%d-%d", least, slices.Max(ofNodes))
-	}
-	return fmt.Sprint(least)
-}
-
 // ofComponents are the nodes of a job's components, behind those of its own request.
 func ofComponents(d *window.Decision) (text string) {
 	for _, c := range d.Components {
 		text += " : " + c.Nodes
 	}
 	return text
-}
-
-// ofAlternative says which of a job's alternatives is met.
-func ofAlternative(k int) string {
-	if k == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" (alternative %d)", k)
 }

@@ -6,11 +6,13 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/bids"
@@ -200,4 +202,111 @@ func (f *Flags) Auction(flags *pflag.FlagSet) (o core.AuctionOptions, err error)
 	}
 	o.Serial, o.ShrinkLimits = f.Serial, f.ShrinkLimits
 	return o, nil
+}
+
+// auctions are the policies that Make makes of core.Auction.
+var auctions = []string{"auction1", "auction2"}
+
+// lookAt says which policies look at a flag. Those that are not here go with every policy.
+func lookAt(flag string) []string {
+	name := strings.ReplaceAll(flag, "-", "_")
+	switch {
+	case slices.Contains(older.Shared, flag):
+		return append(slices.Clone(auctions), "ipsched")
+	case settings.Find(name) != nil || settings.Instead(name) != "" || flag == "preset" || flag == "solver":
+		return auctions
+	}
+	switch flag {
+	case "node-limits", "on-timeout":
+		return []string{"ipsched"}
+	case "backfill-test":
+		return []string{"backfill"}
+	}
+	return Names()
+}
+
+// Check refuses a policy that is none of known, and warns of flags at which none of the policies
+// looks: who compares policies one by one may give all of them the same flags.
+func (f *Flags) Check(flags *pflag.FlagSet, known []string) error {
+	f.WarnOfOld(flags)
+	names := strings.Split(f.Policy, ",")
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			return cli.Unknown("--policy", name, known)
+		}
+	}
+	own := Names()
+	if !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(own, name) }) {
+		return nil // who adds policies says what goes with them
+	}
+	flags.Visit(func(flag *pflag.Flag) {
+		some := lookAt(flag.Name)
+		if !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(some, name) }) {
+			slog.Warn(fmt.Sprintf("--%s does nothing with --policy %s; it is for %s", flag.Name, f.Policy, strings.Join(some, ", ")))
+		}
+	})
+	return nil
+}
+
+// WarnOfOld says of flags that the next version does not have what has their place.
+func (f *Flags) WarnOfOld(flags *pflag.FlagSet) {
+	flags.Visit(func(flag *pflag.Flag) {
+		name := strings.ReplaceAll(flag.Name, "-", "_")
+		if why := settings.Instead(name); why != "" && (f.Older == nil || settings.Find(name) == nil) {
+			why = strings.Replace(why, "preset=", "use --preset ", 1)
+			slog.Warn(fmt.Sprintf("--%s is deprecated, and the next version does not have it: %s", flag.Name, why))
+		}
+	})
+}
+
+func parseTimeout(name string) (older.Timeout, error) {
+	t, err := older.ParseTimeout(name)
+	return t, cli.Did(err, name, timeouts)
+}
+
+// timeouts are the values of --on-timeout.
+var timeouts = []string{"incumbent", "halve"}
+
+// Complete has the shell offer the values of the flags of policies, but for such as have theirs.
+func (f *Flags) Complete(c *cobra.Command) {
+	cli.CompleteFlag(c, "policy", Names()...)
+	cli.CompleteFlag(c, "preset", settings.Names()...)
+	cli.CompleteFlag(c, "objective", settings.Find("objective").Values...)
+	cli.CompleteFlag(c, "on-timeout", timeouts...)
+	cli.CompleteFlag(c, "solver", Solvers()...)
+}
+
+// easyNames are the policies of one reservation: easy, and easy-ORDER for each other order of the
+// jobs behind the head.
+func easyNames() []string {
+	names := []string{"easy"}
+	for _, o := range sim.Orders() {
+		if o != sim.QueueOrder {
+			names = append(names, "easy-"+o.String())
+		}
+	}
+	return names
+}
+
+// EASYOrder is the order behind the head of a policy of that name, if there is one.
+func EASYOrder(name string) (sim.Order, bool) {
+	if name == "easy" {
+		return sim.QueueOrder, true
+	}
+	for _, o := range sim.Orders() {
+		if rest, ok := strings.CutPrefix(name, "easy-"); ok && rest == o.String() && o != sim.QueueOrder {
+			return o, true
+		}
+	}
+	return 0, false
+}
+
+// EASY are the options of such a policy.
+func (f *Flags) EASY(behind sim.Order) sim.ListOptions {
+	o := sim.DefaultList()
+	o.Behind, o.Backfill.Estimates = behind, f.Estimates
+	if f.Slurmctld {
+		o.Backfill.Interval = slurmInterval
+	}
+	return o
 }

@@ -5,7 +5,6 @@ package pending
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -40,12 +39,6 @@ type Asker struct {
 	seen *machine // once it has been asked for
 }
 
-var jobID = regexp.MustCompile(`^[0-9]{1,10}(_[0-9]{1,10}|\+[0-9]{1,5})?$`)
-
-// IsJobID says whether a text can be the id of a job: 12, 12_3 of an array, 12+1 of
-// a heterogeneous job.
-func IsJobID(text string) bool { return jobID.MatchString(text) }
-
 // Pending are the ids of a user's waiting jobs, at most most, in Slurm's order;
 // and how many there are.
 func (a *Asker) Pending(ctx context.Context, user string, most int) (ids []string, all int, err error) {
@@ -66,7 +59,7 @@ func (a *Asker) Why(ctx context.Context, id string) (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("job %s: %w", id, err)
 	}
-	records, err := parseJobs(a.flatten(ctx, id, text), id)
+	records, err := parseJobs(flatten(ctx, a.Run, id, text), id)
 	if err != nil {
 		return nil, err
 	}

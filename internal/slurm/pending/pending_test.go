@@ -306,7 +306,7 @@ func TestForgedRecords(t *testing.T) {
 			}
 			return out + "\n", nil
 		}}
-		jobs, err := parseJobs(a.flatten(context.Background(), "7", printed), "7")
+		jobs, err := parseJobs(flatten(context.Background(), a.Run, "7", printed), "7")
 		if !answers && err != nil {
 			return
 		}

@@ -27,13 +27,13 @@ var userTexts = []struct{ squeue, begin string }{{"Name", " JobName="}, {"WCKey"
 
 // flatten replaces line breaks in texts of users. Squeue says what these are: between them it
 // prints a word that nobody can know. If it says nothing the texts stay.
-func (a *Asker) flatten(ctx context.Context, id, text string) string {
+func flatten(ctx context.Context, run Run, id, text string) string {
 	end := "x" + rand.Text()
 	var format []string
 	for _, t := range userTexts {
 		format = append(format, t.squeue+":"+end)
 	}
-	out, err := a.Run(ctx, "squeue", "-h", "-t", "all", "-j", id, "-O", strings.Join(format, ","))
+	out, err := run(ctx, "squeue", "-h", "-t", "all", "-j", id, "-O", strings.Join(format, ","))
 	if err != nil {
 		return text
 	}
@@ -165,3 +165,9 @@ func bodyOf(lines []string) (int, error) {
 	}
 	return last, nil
 }
+
+var jobID = regexp.MustCompile(`^[0-9]{1,10}(_[0-9]{1,10}|\+[0-9]{1,5})?$`)
+
+// IsJobID says whether a text can be the id of a job: 12, 12_3 of an array, 12+1 of
+// a heterogeneous job.
+func IsJobID(text string) bool { return jobID.MatchString(text) }
