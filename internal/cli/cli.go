@@ -28,20 +28,6 @@ const (
 	ExitFault  = 3 // a fault of the program itself
 )
 
-// inputError is the user's mistake: a flag, an argument or what a file says.
-type inputError struct{ err error }
-
-func (e inputError) Error() string { return e.err.Error() }
-func (e inputError) Unwrap() error { return e.err }
-
-// BadInput marks err as the user's mistake. Of nil it makes nil.
-func BadInput(err error) error {
-	if err == nil {
-		return nil
-	}
-	return inputError{err}
-}
-
 // Ended is the exit status of another program that did the work, and said why it failed.
 type Ended int
 

@@ -171,3 +171,17 @@ func insteadOf(path string) string {
 	}
 	return fmt.Sprintf(" in %s: look for it with ls", whole)
 }
+
+// inputError is the user's mistake: a flag, an argument or what a file says.
+type inputError struct{ err error }
+
+func (e inputError) Error() string { return e.err.Error() }
+func (e inputError) Unwrap() error { return e.err }
+
+// BadInput marks err as the user's mistake. Of nil it makes nil.
+func BadInput(err error) error {
+	if err == nil {
+		return nil
+	}
+	return inputError{err}
+}

@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -34,19 +33,6 @@ type process struct {
 
 // memoryVariable tells a worker how many bytes it may take.
 const memoryVariable = "AUCSCHED_WORKER_MEMORY"
-
-// environ is all that a worker gets of this process's environment: where libraries are, if they are
-// somewhere else. Of what is there twice the last one counts.
-func (o *Options) environ() (env []string) {
-	if path, ok := os.LookupEnv("LD_LIBRARY_PATH"); ok {
-		env = append(env, "LD_LIBRARY_PATH="+path)
-	}
-	env = append(env, o.Env...)
-	if o.Memory > 0 {
-		env = append(env, memoryVariable+"="+strconv.FormatInt(o.Memory, 10))
-	}
-	return env
-}
 
 // startProcess starts a worker and hands it q while its messages are awaited.
 func startProcess(command, env []string, q request) (*process, error) {

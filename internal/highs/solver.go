@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"sync"
 	"time"
 
@@ -230,3 +231,16 @@ func (a *answer) lastUnits(ctx context.Context) error {
 
 // lastWork bounds that, to some 10 ms.
 const lastWork = 1 << 21
+
+// environ is all that a worker gets of this process's environment: where libraries are, if they are
+// somewhere else. Of what is there twice the last one counts.
+func (o *Options) environ() (env []string) {
+	if path, ok := os.LookupEnv("LD_LIBRARY_PATH"); ok {
+		env = append(env, "LD_LIBRARY_PATH="+path)
+	}
+	env = append(env, o.Env...)
+	if o.Memory > 0 {
+		env = append(env, memoryVariable+"="+strconv.FormatInt(o.Memory, 10))
+	}
+	return env
+}

@@ -21,27 +21,6 @@ const (
 	maxIncludes = 64       // files
 )
 
-// Error is what is wrong with a file, a line of it, or a field of that.
-type Error struct {
-	File         string
-	Line         int    // 0: the file as a whole
-	Field, Value string // both may be empty
-	Err          error
-}
-
-func (e *Error) Error() string {
-	text := e.File
-	if e.Line > 0 {
-		text = fmt.Sprintf("%s:%d", text, e.Line)
-	}
-	if e.Field != "" {
-		text = fmt.Sprintf("%s: %s: %.200q", text, e.Field, e.Value)
-	}
-	return fmt.Sprintf("%s: %v", text, e.Err)
-}
-
-func (e *Error) Unwrap() error { return e.Err }
-
 // Conf is a slurm.conf.
 type Conf struct {
 	Path string

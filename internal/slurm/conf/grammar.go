@@ -175,3 +175,24 @@ func cutField(line string) (f Field, rest string, ok bool) {
 func keyByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.'
 }
+
+// Error is what is wrong with a file, a line of it, or a field of that.
+type Error struct {
+	File         string
+	Line         int    // 0: the file as a whole
+	Field, Value string // both may be empty
+	Err          error
+}
+
+func (e *Error) Error() string {
+	text := e.File
+	if e.Line > 0 {
+		text = fmt.Sprintf("%s:%d", text, e.Line)
+	}
+	if e.Field != "" {
+		text = fmt.Sprintf("%s: %s: %.200q", text, e.Field, e.Value)
+	}
+	return fmt.Sprintf("%s: %v", text, e.Err)
+}
+
+func (e *Error) Unwrap() error { return e.Err }

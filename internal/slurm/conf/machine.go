@@ -216,3 +216,15 @@ func (b *builder) spread() {
 		}
 	}
 }
+
+// Partition is one that takes jobs.
+type Partition struct {
+	Name  string
+	Nodes nodeset.Mask
+	// Unknown says why the file doesn't tell which nodes it has; Nodes is empty then.
+	Unknown string
+	// Tier is PriorityTier and JobFactor PriorityJobFactor, 1 unless set; Priority sets both.
+	Tier, JobFactor int64
+	// DefaultTime and MaxTime are in seconds; 0 where there is none.
+	DefaultTime, MaxTime int64
+}
