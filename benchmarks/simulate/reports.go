@@ -10,15 +10,14 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // reports are the files of a simulation, begun before it runs.
 type reports struct {
-	html *cli.OutputFile
-	jobs []*cli.OutputFile // one a policy
-	logs []*report.Log     // one a policy, or none
+	html *report.OutputFile
+	jobs []*report.OutputFile // one a policy
+	logs []*report.Log        // one a policy, or none
 }
 
 // open begins the files that are asked for.
@@ -29,7 +28,7 @@ func (f *Flags) open(policies []core.Policy) (*reports, error) {
 	}
 	var err error
 	if f.HTML != "" {
-		if r.html, err = cli.CreateOutput(f.HTML); err != nil {
+		if r.html, err = report.CreateOutput(f.HTML); err != nil {
 			return nil, fmt.Errorf("--html: %w", err)
 		}
 	}
@@ -38,7 +37,7 @@ func (f *Flags) open(policies []core.Policy) (*reports, error) {
 		if f.jobs == "" {
 			continue
 		}
-		o, err := cli.CreateOutput(jobsPath(f.jobs, p.Name(), len(policies)))
+		o, err := report.CreateOutput(jobsPath(f.jobs, p.Name(), len(policies)))
 		if err != nil {
 			r.discard()
 			return nil, fmt.Errorf("--jobs-csv: %w", err)

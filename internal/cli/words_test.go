@@ -6,8 +6,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -54,12 +52,4 @@ func TestPanicIsWords(t *testing.T) {
 		require.Equal(t, verbose, strings.Contains(rest, "words_test.go"))
 		require.Equal(t, verbose, rest != "", "no trace but on request")
 	}
-}
-
-// An error names the file that was asked for, and not the one that it is written as.
-func TestCreateOutputNamesTheFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "no", "x.html")
-	_, err := CreateOutput(path)
-	require.ErrorIs(t, err, os.ErrNotExist)
-	require.Equal(t, "open "+path+": no such file or directory", err.Error())
 }

@@ -133,7 +133,7 @@ func writeEmulatedPage(path, command string, runs []emulated) error {
 		page.Runs = append(page.Runs, report.Run{Result: runs[i].Result.Metrics,
 			Log: log, Settings: replay.PolicySettings(&r.policy, r.policy.Policy, flags)})
 	}
-	out, err := cli.CreateOutput(path)
+	out, err := report.CreateOutput(path)
 	if err != nil {
 		return err
 	}

@@ -9,14 +9,13 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/locality"
 	"github.com/aucsched/aucsched/benchmarks/locality/page"
 	"github.com/aucsched/aucsched/benchmarks/report"
-	"github.com/aucsched/aucsched/internal/cli"
 )
 
 // localityPage is the page of --html; nil, of which all methods do nothing, if none is asked for:
 // it takes more memory than the simulations.
 type localityPage struct {
 	*page.Page
-	out *cli.OutputFile
+	out *report.OutputFile
 }
 
 // openLocalityPage begins the file before anything runs.
@@ -24,7 +23,7 @@ func openLocalityPage(path, name string, nodes []locality.Node, jobs []locality.
 	if path == "" {
 		return nil, nil
 	}
-	out, err := cli.CreateOutput(path)
+	out, err := report.CreateOutput(path)
 	if err != nil {
 		return nil, fmt.Errorf("--html: %w", err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/mpsread"
 	"github.com/aucsched/aucsched/benchmarks/portfolio"
+	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/highs"
@@ -61,7 +62,7 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 			if err != nil {
 				return err
 			}
-			out, err := cli.CreateIf(file)
+			out, err := report.CreateIf(file)
 			if err != nil {
 				return cli.BadInput(fmt.Errorf("--solution: %w", err))
 			}
@@ -144,7 +145,7 @@ func (s *solution) print(c *cobra.Command) error {
 	return err
 }
 
-func writeNames(out *cli.OutputFile, names []string) error {
+func writeNames(out *report.OutputFile, names []string) error {
 	text := strings.Join(names, "\n")
 	if len(names) > 0 {
 		text += "\n"

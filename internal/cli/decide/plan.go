@@ -25,13 +25,13 @@ import (
 type planFlags struct {
 	decision
 	mps      string
-	write    func(io.Writer, core.Policy) error
+	write    func(path string, by core.Policy) error
 	explains bool
 }
 
 // Plan is the command plan. p are the policies before AUCSCHED2, and its --mps has write write the
-// model of the policy's last cycle; both may be nil in a program that hands on who asks for that.
-func Plan(p *older.Policies, write func(io.Writer, core.Policy) error) *cobra.Command {
+// model of the policy's last cycle to that file; both may be nil in a program that hands on who asks for that.
+func Plan(p *older.Policies, write func(path string, by core.Policy) error) *cobra.Command {
 	f := planFlags{decision: newDecision(p, 50, time.Minute), write: write}
 	c := &cobra.Command{
 		Use:   "plan WINDOW.json",
@@ -74,21 +74,13 @@ func (f *planFlags) run(c *cobra.Command, path string) error {
 	if err := f.read(c, path); err != nil {
 		return err
 	}
-	out, err := cli.CreateIf(f.mps)
-	if err != nil {
-		return cli.BadInput(fmt.Errorf("--mps: %w", err))
-	}
-	defer out.Discard()
 	e, err := f.decide(c.Context())
 	if err != nil {
 		return err
 	}
-	if out != nil { // before a trial makes another model
-		if err := f.write(out, f.by); err != nil {
+	if f.mps != "" { // before a trial makes another model
+		if err := f.write(f.mps, f.by); err != nil {
 			return fmt.Errorf("--mps: %w", err)
-		}
-		if err := out.Commit(); err != nil {
-			return err
 		}
 	}
 	o, err := window.NewOutcome(f.by.Name(), f.window, e.Plan())
