@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -147,25 +148,14 @@ func play(role string) int {
 
 // readModel reads what highs.Solver sends.
 func readModel(r io.Reader) (*ipmodel.Model, error) {
-	var h struct {
-		Magic                                          [8]byte
-		Seed                                           uint64
-		Work, Limit                                    int64
-		Columns, Groups, Rows, Entries, Start, Require uint32
-	}
-	if err := binary.Read(r, binary.LittleEndian, &h); err != nil {
+	if _, err := io.CopyN(io.Discard, r, 8); err != nil { // which version it is
 		return nil, err
 	}
-	m := &ipmodel.Model{
-		Value: make([]int64, h.Columns), GroupStart: make([]int32, h.Groups+1), Required: make([]bool, h.Require),
-		ColStart: make([]int32, h.Columns+1), Row: make([]int32, h.Entries), Coef: make([]int32, h.Entries), Cap: make([]int64, h.Rows),
+	q := struct{ Model *ipmodel.Model }{new(ipmodel.Model)}
+	if err := gob.NewDecoder(r).Decode(&q); err != nil {
+		return nil, err
 	}
-	for _, data := range []any{m.Value, m.GroupStart, m.Required, m.ColStart, m.Row, m.Coef, m.Cap} {
-		if err := binary.Read(r, binary.LittleEndian, data); err != nil {
-			return nil, err
-		}
-	}
-	return m, m.Validate()
+	return q.Model, q.Model.Validate()
 }
 
 // hard is an input that native does not prove with next to no work, and could better.

@@ -341,7 +341,7 @@ func TestStartReachesHiGHS(t *testing.T) {
 	require.NoError(t, s.Solve(context.Background(), m, ipmodel.Options{Work: 50000}, &r))
 	// bestWithin is the best that the worker finds before the first look at its work.
 	bestWithin := func(start []int32) int64 {
-		p, err := startProcess(s.options.Command, s.options.environ(), request{model: m, work: 1, start: start})
+		p, err := startProcess(s.options.Command, s.options.environ(), request{Model: m, Work: 1, Start: start})
 		require.NoError(t, err)
 		defer p.stop(new(sync.WaitGroup))
 		a := newAnswer(m)

@@ -35,8 +35,8 @@ type run struct {
 // solve solves q and emits solutions and bounds as they come, and the verdict.
 // It calls HiGHS, for which the process has to be expendable.
 func solve(q request, emit func(frame) error) error {
-	s := newScaling(q.model)
-	p := newProgram(q.model, s)
+	s := newScaling(q.Model)
+	p := newProgram(q.Model, s)
 	if len(p.lower) == 0 {
 		return errors.New("a model without a row that can bind is none for HiGHS")
 	}
@@ -70,7 +70,7 @@ func load(p *program, q request) (*lanl.RawModel, error) {
 	for _, err := range []error{
 		m.SetBoolOption("output_flag", false), // standard output belongs to the messages
 		m.SetIntOption("threads", 1),
-		m.SetIntOption("random_seed", int(q.seed%math.MaxInt32)),
+		m.SetIntOption("random_seed", int(q.Seed%math.MaxInt32)),
 		m.SetFloat64Option("mip_rel_gap", 0),
 		m.SetFloat64Option("mip_abs_gap", 0),
 		m.AddColumnBounds(zeros, ones),
@@ -85,8 +85,8 @@ func load(p *program, q request) (*lanl.RawModel, error) {
 			return nil, err
 		}
 	}
-	if q.limit > 0 {
-		if err := m.SetFloat64Option("time_limit", q.limit.Seconds()); err != nil {
+	if q.Limit > 0 {
+		if err := m.SetFloat64Option("time_limit", q.Limit.Seconds()); err != nil {
 			return nil, err
 		}
 	}
@@ -104,11 +104,11 @@ func handleOf(m *lanl.RawModel) (unsafe.Pointer, error) {
 
 // giveStart hands over the choice to begin with. A refusal costs time, and nothing else.
 func (r *run) giveStart(highs unsafe.Pointer) {
-	if r.start == nil {
+	if r.Start == nil {
 		return
 	}
-	x := make([]C.double, len(r.model.Value))
-	for _, i := range r.start {
+	x := make([]C.double, len(r.Model.Value))
+	for _, i := range r.Start {
 		x[i] = 1
 	}
 	C.aucsched_start(highs, &x[0])
@@ -117,7 +117,7 @@ func (r *run) giveStart(highs unsafe.Pointer) {
 //export aucschedImproved
 func aucschedImproved(self C.uintptr_t, x *C.double) C.int {
 	r := cgo.Handle(self).Value().(*run)
-	return r.solution(unsafe.Slice((*float64)(unsafe.Pointer(x)), len(r.model.Value)))
+	return r.solution(unsafe.Slice((*float64)(unsafe.Pointer(x)), len(r.Model.Value)))
 }
 
 //export aucschedProgress
@@ -147,7 +147,7 @@ func (r *run) progress(cost float64, nodes, iterations int64) C.int {
 			return stop
 		}
 	}
-	if r.work > 0 && r.end.Work >= r.work {
+	if r.Work > 0 && r.end.Work >= r.Work {
 		return 1
 	}
 	return 0

@@ -70,7 +70,7 @@ func startProcess(command, env []string, q request) (*process, error) {
 		return nil, fmt.Errorf("can't start the solver's process: %w", err)
 	}
 	go p.send(q)
-	go p.read(len(q.model.Value))
+	go p.read(len(q.Model.Value))
 	go p.stderr.copy(words)
 	return p, nil
 }

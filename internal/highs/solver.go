@@ -85,7 +85,7 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 		a.fill(r)
 		return nil
 	}
-	q := request{seed: o.Seed, work: o.Work, model: m, start: start}
+	q := request{Seed: o.Seed, Work: o.Work, Model: m, Start: start}
 	if !o.Deadline.IsZero() {
 		now := time.Now
 		if o.Now != nil {
@@ -95,9 +95,9 @@ func (s *Solver) Solve(ctx context.Context, m *ipmodel.Model, o ipmodel.Options,
 		// Killing the worker and checking its last solution take time as well.
 		a.patience = left - min(10*time.Millisecond, left/10)
 		// Its own clock starts later, when it has got the model.
-		q.limit = a.patience - min(max(40*time.Millisecond, a.patience/5), 100*time.Millisecond, a.patience/2)
+		q.Limit = a.patience - min(max(40*time.Millisecond, a.patience/5), 100*time.Millisecond, a.patience/2)
 	}
-	if o.Deadline.IsZero() || q.limit > 0 {
+	if o.Deadline.IsZero() || q.Limit > 0 {
 		s.asked = true
 		err := s.run(ctx, q, a)
 		if s.fault = a.blamed; err != nil {

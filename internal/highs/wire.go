@@ -5,6 +5,7 @@ package highs
 import (
 	"bufio"
 	"encoding/binary"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -14,10 +15,11 @@ import (
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
-// The two streams start with these; the digit at the end is the version. What
-// follows is little-endian.
+// The two streams start with these; the digit at the end is the version. What follows is a request
+// as gob has it, of who started the worker, or frames, little-endian and bounded, of whom nobody
+// trusts.
 const (
-	requestMagic = "AUCHREQ1"
+	requestMagic = "AUCHREQ2"
 	answerMagic  = "AUCHANS1"
 )
 
@@ -30,93 +32,49 @@ const (
 
 // request is what the worker gets.
 type request struct {
-	seed  uint64
-	work  int64         // 0: no limit
-	limit time.Duration // 0: no limit
-	model *ipmodel.Model
-	start []int32
-}
-
-type requestHeader struct {
-	Magic                                          [8]byte
-	Seed                                           uint64
-	Work, Limit                                    int64
-	Columns, Groups, Rows, Entries, Start, Require uint32
+	Seed  uint64
+	Work  int64         // 0: no limit
+	Limit time.Duration // 0: no limit
+	Model *ipmodel.Model
+	Start []int32
 }
 
 func writeRequest(w io.Writer, q request) error {
-	m := q.model
+	m := q.Model
 	if len(m.Value) > maxColumns || m.Groups() > maxColumns || len(m.Cap) > maxColumns || len(m.Row) > maxEntries {
 		return fmt.Errorf("a model of %d columns, %d rows and %d entries is too large for HiGHS",
 			len(m.Value), m.Groups()+len(m.Cap), len(m.Row))
 	}
-	h := requestHeader{
-		Seed: q.seed, Work: q.work, Limit: int64(q.limit),
-		Columns: uint32(len(m.Value)), Groups: uint32(m.Groups()), Rows: uint32(len(m.Cap)),
-		Entries: uint32(len(m.Row)), Start: uint32(len(q.start)), Require: uint32(len(m.Required)),
-	}
-	copy(h.Magic[:], requestMagic)
 	out := bufio.NewWriterSize(w, 1<<16)
-	for _, data := range []any{h, m.Value, m.GroupStart, m.Required, m.ColStart, m.Row, m.Coef, m.Cap, q.start} {
-		if err := binary.Write(out, binary.LittleEndian, data); err != nil {
-			return err
-		}
+	_, _ = out.WriteString(requestMagic) // Flush says what is wrong
+	if err := gob.NewEncoder(out).Encode(q); err != nil {
+		return err
 	}
 	return out.Flush()
 }
 
 var errNotRequest = errors.New("standard input is not a model for this version's worker")
 
-// readRequest takes memory in proportion to what arrives, whatever the header says.
 func readRequest(r io.Reader) (request, error) {
-	var h requestHeader
-	if err := binary.Read(r, binary.LittleEndian, &h); err != nil || string(h.Magic[:]) != requestMagic {
+	magic, q := make([]byte, len(requestMagic)), request{Model: new(ipmodel.Model)}
+	if _, err := io.ReadFull(r, magic); err != nil || string(magic) != requestMagic {
 		return request{}, errNotRequest
 	}
-	if h.Columns > maxColumns || h.Groups > maxColumns || h.Rows > maxColumns || h.Entries > maxEntries ||
-		h.Start > h.Columns || h.Require > h.Groups || h.Work < 0 || h.Limit < 0 {
-		return request{}, fmt.Errorf("%w: sizes out of range", errNotRequest)
+	err := gob.NewDecoder(r).Decode(&q)
+	m := q.Model
+	switch {
+	case err != nil:
+	case len(m.GroupStart) == 0 || len(m.ColStart) == 0 || !slices.IsSorted(m.GroupStart) || !slices.IsSorted(m.ColStart):
+		err = errors.New("starts do not ascend") // Validate indexes by these
+	case q.Work < 0 || q.Limit < 0:
+		err = errors.New("a limit is negative")
+	default:
+		err = m.Validate()
 	}
-	m := &ipmodel.Model{}
-	q := request{seed: h.Seed, work: h.Work, limit: time.Duration(h.Limit), model: m}
-	in := &arrayReader{r: r}
-	m.Value = readArray[int64](in, h.Columns)
-	m.GroupStart = readArray[int32](in, h.Groups+1)
-	m.Required = readArray[bool](in, h.Require)
-	m.ColStart = readArray[int32](in, h.Columns+1)
-	m.Row = readArray[int32](in, h.Entries)
-	m.Coef = readArray[int32](in, h.Entries)
-	m.Cap = readArray[int64](in, h.Rows)
-	q.start = readArray[int32](in, h.Start)
-	if in.err != nil {
-		return request{}, fmt.Errorf("%w: %w", errNotRequest, in.err)
-	}
-	if !slices.IsSorted(m.GroupStart) || !slices.IsSorted(m.ColStart) {
-		// Validate indexes by these.
-		return request{}, fmt.Errorf("%w: starts do not ascend", errNotRequest)
-	}
-	if err := m.Validate(); err != nil {
+	if err != nil {
 		return request{}, fmt.Errorf("%w: %w", errNotRequest, err)
 	}
 	return q, nil
-}
-
-type arrayReader struct {
-	r   io.Reader
-	err error
-}
-
-func readArray[T int32 | int64 | bool](in *arrayReader, n uint32) []T {
-	const chunk = 1 << 16
-	var all []T
-	for n > 0 && in.err == nil {
-		part := make([]T, min(n, chunk))
-		if in.err = binary.Read(in.r, binary.LittleEndian, part); in.err == nil {
-			all = append(all, part...)
-		}
-		n -= uint32(len(part))
-	}
-	return all
 }
 
 // frame is one message of the worker: a type, and what belongs to it.

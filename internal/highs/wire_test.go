@@ -15,8 +15,8 @@ import (
 
 func wirePair() request {
 	return request{
-		seed: 1, work: 2, limit: 3 * time.Second, start: []int32{1},
-		model: &ipmodel.Model{
+		Seed: 1, Work: 2, Limit: 3 * time.Second, Start: []int32{1},
+		Model: &ipmodel.Model{
 			Value: []int64{5, 7}, GroupStart: []int32{0, 1, 2}, Required: []bool{true, false},
 			ColStart: []int32{0, 1, 2}, Row: []int32{0, 0}, Coef: []int32{1, 1}, Cap: []int64{1},
 		},
@@ -41,7 +41,7 @@ func TestRequestComesBack(t *testing.T) {
 
 func TestRequestTooLarge(t *testing.T) {
 	q := wirePair()
-	q.model.Cap = make([]int64, maxColumns+1)
+	q.Model.Cap = make([]int64, maxColumns+1)
 	require.ErrorContains(t, writeRequest(&bytes.Buffer{}, q), "too large")
 }
 
@@ -100,8 +100,8 @@ func FuzzReadRequest(f *testing.F) {
 			require.ErrorIs(t, err, errNotRequest)
 			return
 		}
-		require.NoError(t, q.model.Validate())
-		newProgram(q.model, newScaling(q.model))
+		require.NoError(t, q.Model.Validate())
+		newProgram(q.Model, newScaling(q.Model))
 	})
 }
 
