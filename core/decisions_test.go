@@ -25,6 +25,7 @@ import (
 	"github.com/aucsched/aucsched/internal/test/draw"
 	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/test/golden"
+	"github.com/aucsched/aucsched/internal/test/inputs"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/window"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -224,7 +225,7 @@ func shareGPUs(cfg *sim.Config, jobs []workload.Job) {
 
 // readFiles has jobs read files, which some share, and prefer the nodes that hold them.
 func readFiles(cfg *sim.Config, jobs []workload.Job) {
-	cfg.Files = sim.Files{Bandwidth: 10, Memory: 8000, Prefer: true}
+	inputs.Files{Bandwidth: 10, Memory: 8000, Prefer: true}.In(cfg)
 	for i := range jobs {
 		jobs[i].Input = workload.Input{File: uint64(1 + i%20), Bytes: 4000}
 	}

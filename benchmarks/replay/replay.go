@@ -19,6 +19,7 @@ import (
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/generate"
+	"github.com/aucsched/aucsched/internal/test/inputs"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -27,6 +28,8 @@ import (
 type Flags struct {
 	// Config is that of the simulator. Its nodes must be there before a workload is read.
 	Config sim.Config
+	// Files is what input files cost.
+	Files inputs.Files
 	// Seed is that of the workload, and of the policy.
 	Seed uint64
 	// Rate is how many times as fast as the workload says jobs come.

@@ -40,7 +40,7 @@ func (f *Flags) Settings() []report.Setting {
 		settings = append(settings, report.Setting{Name: "Counts besides", Value: r.Name,
 			Meaning: "what nodes have of it, and jobs ask for, beside cores and GPUs"})
 	}
-	if files := &cfg.Files; files.Bandwidth > 0 {
+	if files := &f.Files; files.Bandwidth > 0 {
 		settings = append(settings,
 			report.Setting{Name: "Bandwidth", Value: fmt.Sprintf("%d bytes/s", files.Bandwidth),
 				Meaning: "at which a node loads a job's input file, unless it has it"},

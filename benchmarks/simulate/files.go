@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/benchmarks/traces"
-	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/inputs"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -58,7 +58,7 @@ func (f *FileFlags) Check() error {
 
 // apply gives the jobs their files, if they are to have any, and says what these cost. counted: the
 // memory is for jobs.
-func (f *FileFlags) apply(flags *pflag.FlagSet, counted bool, jobs []workload.Job, nodes []nodeset.Capacity) (o sim.Files, err error) {
+func (f *FileFlags) apply(flags *pflag.FlagSet, counted bool, jobs []workload.Job, nodes []nodeset.Capacity) (o inputs.Files, err error) {
 	if !f.load && !f.prefer {
 		for _, name := range fileSettings {
 			if flags.Changed(name) && !(counted && name == "memory") {
@@ -71,7 +71,7 @@ func (f *FileFlags) apply(flags *pflag.FlagSet, counted bool, jobs []workload.Jo
 	if err := f.Check(); err != nil {
 		return o, err
 	}
-	o = sim.Files{Bandwidth: bytesOf(f.Bandwidth), Memory: bytesOf(f.Memory), Prefer: f.prefer}
+	o = inputs.Files{Bandwidth: bytesOf(f.Bandwidth), Memory: bytesOf(f.Memory), Prefer: f.prefer}
 	cores := 0
 	for _, c := range nodes {
 		cores = max(cores, int(c.Cores))

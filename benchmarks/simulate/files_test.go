@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/inputs"
 	"github.com/aucsched/aucsched/internal/test/race"
 )
 
@@ -46,7 +47,7 @@ func TestSimulateWithFiles(t *testing.T) {
 func TestSettingsOfFiles(t *testing.T) {
 	f := replay.Flags{Config: sim.NewConfig(nil)}
 	without := len(f.Settings())
-	f.Config.Files = sim.Files{Bandwidth: 100, Memory: 7, Prefer: true}
+	f.Files = inputs.Files{Bandwidth: 100, Memory: 7, Prefer: true}
 	var got []string
 	for _, s := range f.Settings()[without:] {
 		got = append(got, s.Name+" "+s.Value)

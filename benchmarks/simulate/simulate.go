@@ -230,9 +230,10 @@ func (f *Flags) prepare(flags *pflag.FlagSet, more *More) (*workload.Workload, [
 	}
 	cfg.ShrinkLimits = slices.Contains(settings.Planned(), flags.Lookup("preset").Value.String())
 	f.Policy.Serial, f.Policy.ShrinkLimits = cfg.Serial, cfg.ShrinkLimits
-	if cfg.Files, err = f.Files.apply(flags, f.memoryCounts, w.Jobs, cfg.Nodes); err != nil {
+	if f.Replay.Files, err = f.Files.apply(flags, f.memoryCounts, w.Jobs, cfg.Nodes); err != nil {
 		return nil, nil, cli.BadInput(err)
 	}
+	f.Replay.Files.In(cfg)
 	if f.Policy.Slurmctld {
 		inMinutes(w.Jobs)
 		cfg.Release = policy.SlurmRelease

@@ -56,9 +56,8 @@ type Config struct {
 	// were. Blind keeps it from the policy.
 	Topology *nodeset.Topology
 	Blind    bool
-	// Files is what jobs' input files cost. Loading one is part of a job's time, and
-	// so of its time limit.
-	Files Files
+	// Files, if set, makes what the input files of jobs cost on so many nodes.
+	Files func(nodes int) (Files, error)
 	// CycleLimit is the wall-clock time that the policy has for one cycle; 0 means no limit,
 	// without which runs repeat bit for bit. If a cycle has no time for some jobs (core.TimedOut),
 	// there is another after an interval, and later and later ones while they start nothing; on an
@@ -70,6 +69,21 @@ type Config struct {
 	OnEnd func(Record)
 	// Clock measures the cycles; nil means time.Now.
 	Clock func() time.Time
+}
+
+// Files is what the input files of jobs ([workload.Input]) cost in one simulation. Loading one is part
+// of a job's time, and so of its time limit.
+type Files interface {
+	// Begin has a job that starts on segs at a second load its file, and returns after how many
+	// seconds the last node has it.
+	Begin(j *workload.Job, segs []nodeset.Segment, now int64) (wait int64)
+	// End counts a job that starts now and runs for so many nominal seconds without files: flow is
+	// from its submission to its end.
+	End(j *workload.Job, nominal, flow int64)
+	// Cycle has the running jobs of a snapshot go on reading, and may say what the pending ones Prefer.
+	Cycle(s *core.Snapshot, running, pending []*workload.Job)
+	// Use is what all of it cost.
+	Use() *FileUse
 }
 
 // Resource is a further resource of a machine: its name, and what each node has of it, by node, 0
@@ -149,7 +163,7 @@ type simulator struct {
 	retry   retry
 	meter   meter
 	latency []time.Duration // of the cycles
-	files   *files          // nil if they are not looked at
+	files   Files           // nil if they are not looked at
 	crews   *crews          // nil if all jobs are rigid
 	result  Result
 }
@@ -172,7 +186,9 @@ func Run(ctx context.Context, cfg Config, policy core.Policy, jobs []workload.Jo
 	if s.result.Crews, err = s.crews.result(); err != nil {
 		return nil, fmt.Errorf("policy %s: %w", policy.Name(), err)
 	}
-	s.result.Files = s.files.result()
+	if s.files != nil {
+		s.result.Files = s.files.Use()
+	}
 	return &s.result, nil
 }
 
@@ -212,8 +228,10 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 		}
 		s.meter.leaves = &leafMeter{tree: tree}
 	}
-	if s.files, err = newFiles(cfg.Files, nodes.Len()); err != nil {
-		return nil, err
+	if cfg.Files != nil {
+		if s.files, err = cfg.Files(nodes.Len()); err != nil {
+			return nil, err
+		}
 	}
 	for i := range jobs {
 		if err := s.admit(int32(i), &jobs[i]); err != nil {
@@ -348,7 +366,9 @@ func (s *simulator) capped(duration, limit int64) int64 {
 // runs is how long a job runs on segs, which meet r, and for how much of that
 // it waits for its file.
 func (s *simulator) runs(j *job, r *bids.Request, segs []nodeset.Segment) (runs, loading int64) {
-	loading = s.files.begin(j, segs, s.now)
+	if s.files != nil {
+		loading = s.files.Begin(j.Job, segs, s.now)
+	}
 	runs = s.capped(max(lasts(j.Duration, r, segs, s.cfg.Serial), 1)+loading, s.limit(j, r, segs))
 	if j.Leaves > 0 {
 		runs = max(min(runs, j.Leaves-s.now), 1)
@@ -512,13 +532,13 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 			return 0, err
 		}
 	}
-	s.files.cycle(s)
 	s.markOver()
 	s.price()
 	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Pending: s.pending.jobs(), Running: s.held, Claims: s.plan.Claims, Pace: s.plan.Pace}
 	if !s.cfg.Blind {
 		snap.Topology = s.cfg.Topology
 	}
+	s.read(&snap)
 	begin := s.cfg.Clock()
 	idle := len(s.running) == 0
 	limits := core.Limits{Seed: s.cfg.Seed ^ uint64(len(s.latency))*0x9e3779b97f4a7c15}
@@ -542,6 +562,21 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 		s.cfg.OnCycle(Progress{s.now, s.next, s.pending.len(), len(s.running), s.ended, s.total})
 	}
 	return started, nil
+}
+
+// read has the files of those that run be read, and who waits prefer nodes that hold theirs.
+func (s *simulator) read(snap *core.Snapshot) {
+	if s.files == nil {
+		return
+	}
+	var running, pending []*workload.Job
+	for _, r := range s.running {
+		running = append(running, s.jobs[r.number].Job)
+	}
+	for _, number := range s.pending.numbers() {
+		pending = append(pending, s.jobs[number].Job)
+	}
+	s.files.Cycle(snap, running, pending)
 }
 
 // markOver has the jobs that are over, and keep their nodes for some seconds, show when they ended.
@@ -613,7 +648,9 @@ func (s *simulator) start(d *core.Decision) error {
 		s.meter.add(&ran, &r, extent{requestedCores(&r, d.Segs), runs, nominal(j.Job, j.nominal)})
 	}
 	s.meter.stranded.start(&j.Request)
-	s.files.end(j, s.now+runs-j.Submit)
+	if s.files != nil {
+		s.files.End(j.Job, j.nominal, s.now+runs-j.Submit)
+	}
 	n := len(s.running)
 	s.slot[i] = int32(n)
 	s.running = append(s.running, running{i, s.now, d.Class, d.Alternative, loading})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package sim
+package inputs
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -25,20 +26,21 @@ func reads(id string, submit int64, cores int, file uint64) workload.Job {
 }
 
 // nodesOf has what each job ran from, until, and where it began.
-func withFiles(t *testing.T, f Files, nodes int, policy core.Policy, jobs []workload.Job) (*Result, map[string][3]int64) {
+func withFiles(t *testing.T, f Files, nodes int, policy core.Policy, jobs []workload.Job) (*sim.Result, map[string][3]int64) {
 	t.Helper()
-	cfg := NewConfig(make([]nodeset.Capacity, nodes))
+	cfg := sim.NewConfig(make([]nodeset.Capacity, nodes))
 	for n := range cfg.Nodes {
 		cfg.Nodes[n].Cores = 4
 	}
-	cfg.Interval, cfg.Files = 1, f
+	cfg.Interval = 1
+	f.In(&cfg)
 	ran := map[string][3]int64{}
 	loading := int64(0)
-	cfg.OnEnd = func(r Record) {
+	cfg.OnEnd = func(r sim.Record) {
 		ran[r.Job.ID] = [3]int64{r.Start, r.End, int64(r.Segs[0].First)}
 		loading += r.Loading
 	}
-	r, err := Run(context.Background(), cfg, policy, jobs)
+	r, err := sim.Run(context.Background(), cfg, policy, jobs)
 	require.NoError(t, err)
 	if r.Files != nil {
 		require.Equal(t, r.Files.Waiting, loading, "the records tell of each wait")
@@ -48,7 +50,7 @@ func withFiles(t *testing.T, f Files, nodes int, policy core.Policy, jobs []work
 
 // Loads by hand: one that is whole, one that another job has begun, none, and one that pushes out.
 func TestLoads(t *testing.T) {
-	backfill, err := NewBackfill(DefaultBackfill())
+	backfill, err := sim.NewBackfill(sim.DefaultBackfill())
 	require.NoError(t, err)
 	jobs := []workload.Job{
 		reads("loads", 0, 2, 1),
@@ -69,12 +71,12 @@ func TestLoads(t *testing.T) {
 	f := *r.Files
 	require.InDelta(t, (1+106./110+100./110+1+1+1+1)/7, f.StretchMean, 1e-12)
 	f.StretchMean, f.StretchStd = 0, 0
-	require.Equal(t, FileUse{Jobs: 6, Held: 2, Loads: 4, Seconds: 40, Waiting: 46}, f)
+	require.Equal(t, sim.FileUse{Jobs: 6, Held: 2, Loads: 4, Seconds: 40, Waiting: 46}, f)
 }
 
 // A load counts against the limit, and each node of a job loads.
 func TestLoadsOfSeveralNodesAndLimits(t *testing.T) {
-	backfill, err := NewBackfill(DefaultBackfill())
+	backfill, err := sim.NewBackfill(sim.DefaultBackfill())
 	require.NoError(t, err)
 	j := reads("a", 0, 12, 1)
 	j.MinNodes, j.MaxNodes, j.TimeLimit = 3, 3, 105
@@ -86,7 +88,7 @@ func TestLoadsOfSeveralNodesAndLimits(t *testing.T) {
 
 // What runs keeps its file, however much is read after it.
 func TestRunningJobsKeepTheirFile(t *testing.T) {
-	backfill, err := NewBackfill(DefaultBackfill())
+	backfill, err := sim.NewBackfill(sim.DefaultBackfill())
 	require.NoError(t, err)
 	long := reads("long", 0, 1, 1)
 	long.Duration, long.TimeLimit = 10_000, 20_000
@@ -103,7 +105,7 @@ func TestRunningJobsKeepTheirFile(t *testing.T) {
 // With the preference jobs go where their file is, and without they do not; without a
 // file nothing changes.
 func TestAuctionPrefersHolders(t *testing.T) {
-	run := func(prefer bool, jobs []workload.Job) (*Result, map[string][3]int64) {
+	run := func(prefer bool, jobs []workload.Job) (*sim.Result, map[string][3]int64) {
 		o := core.Preset("none")
 		a, err := core.NewAuction(o, nil)
 		require.NoError(t, err)
@@ -150,20 +152,20 @@ func TestPreferencesStarveNobody(t *testing.T) {
 }
 
 func TestFilesReject(t *testing.T) {
-	backfill, err := NewBackfill(DefaultBackfill())
+	backfill, err := sim.NewBackfill(sim.DefaultBackfill())
 	require.NoError(t, err)
 	for want, f := range map[string]Files{
 		"there is nothing to prefer": {Prefer: true},
 		"bandwidth -1":               {Bandwidth: -1},
 		"memory -1":                  {Bandwidth: 1, Memory: -1},
 	} {
-		cfg := NewConfig([]nodeset.Capacity{{Cores: 4}})
-		cfg.Files = f
-		_, err := Run(context.Background(), cfg, backfill, []workload.Job{reads("a", 0, 1, 1)})
+		cfg := sim.NewConfig([]nodeset.Capacity{{Cores: 4}})
+		f.In(&cfg)
+		_, err := sim.Run(context.Background(), cfg, backfill, []workload.Job{reads("a", 0, 1, 1)})
 		require.ErrorContains(t, err, want)
 	}
 	bad := reads("a", 0, 1, 1)
 	bad.Input.Bytes = 0
-	_, err = Run(context.Background(), NewConfig([]nodeset.Capacity{{Cores: 4}}), backfill, []workload.Job{bad})
+	_, err = sim.Run(context.Background(), sim.NewConfig([]nodeset.Capacity{{Cores: 4}}), backfill, []workload.Job{bad})
 	require.ErrorContains(t, err, "input: 0 bytes")
 }

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package sim
+// Package inputs has the jobs of a simulation load their input files.
+package inputs
 
 import (
 	"errors"
 	"fmt"
+	"math"
 
+	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/residence"
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -22,14 +28,21 @@ type Files struct {
 	Prefer bool
 }
 
-// files is what the simulator knows of files.
+// In has a simulation look at files, unless it is the zero Files.
+func (f Files) In(c *sim.Config) {
+	if c.Files = nil; f != (Files{}) {
+		c.Files = f.on
+	}
+}
+
+// files is what a simulation knows of files.
 type files struct {
 	Files
 	state   *residence.State
 	masks   residence.Masks
 	loading [][]load // by node
-	use     FileUse
-	stretch moments
+	use     sim.FileUse
+	stretch []float64
 }
 
 // load is a file that a node has not yet had a chance to load whole.
@@ -38,12 +51,11 @@ type load struct {
 	done int64
 }
 
-func newFiles(f Files, nodes int) (*files, error) {
+// on makes them for so many nodes.
+func (f Files) on(nodes int) (sim.Files, error) {
 	switch {
-	case f.Bandwidth == 0 && f.Prefer:
-		return nil, errors.New("files: there is nothing to prefer without a bandwidth")
 	case f.Bandwidth == 0:
-		return nil, nil
+		return nil, errors.New("files: there is nothing to prefer without a bandwidth")
 	case f.Bandwidth < 0 || f.Bandwidth > residence.MaxBytes:
 		return nil, fmt.Errorf("files: bandwidth %d: must be 1 to %d bytes a second", f.Bandwidth, int64(residence.MaxBytes))
 	case f.Memory < 0:
@@ -59,17 +71,16 @@ func newFiles(f Files, nodes int) (*files, error) {
 }
 
 // seconds is how long a node takes to load a job's file, rounded up.
-func (f *files) seconds(j *job) int64 {
-	if f == nil || j.Input.File == 0 {
+func (f *files) seconds(j *workload.Job) int64 {
+	if j.Input.File == 0 {
 		return 0
 	}
 	return (j.Input.Bytes-1)/f.Bandwidth + 1
 }
 
-// begin has a job that starts on segs at second now load its file, and returns after how many
-// seconds the last node has it.
-func (f *files) begin(j *job, segs []nodeset.Segment, now int64) (wait int64) {
-	if f == nil || j.Input.File == 0 {
+// Begin implements [sim.Files].
+func (f *files) Begin(j *workload.Job, segs []nodeset.Segment, now int64) (wait int64) {
+	if j.Input.File == 0 {
 		return 0
 	}
 	takes, held := f.seconds(j), true
@@ -116,19 +127,15 @@ func (f *files) dropDone(n int, now int64) []load {
 	return kept
 }
 
-// cycle has what runs go on reading, and tells the policy who holds what.
-func (f *files) cycle(s *simulator) {
-	if f == nil {
-		return
-	}
-	for k := range s.running {
-		in := s.jobs[s.running[k].number].Input
-		if in.File == 0 {
+// Cycle implements [sim.Files].
+func (f *files) Cycle(s *core.Snapshot, running, pending []*workload.Job) {
+	for k, j := range running {
+		if j.Input.File == 0 {
 			continue
 		}
-		for _, seg := range s.held[k].Segs {
+		for _, seg := range s.Running[k].Segs {
 			for n := int(seg.First); n <= int(seg.Last); n++ {
-				f.state.Read(n, in.File, in.Bytes, s.now)
+				f.state.Read(n, j.Input.File, j.Input.Bytes, s.Now)
 			}
 		}
 	}
@@ -136,30 +143,32 @@ func (f *files) cycle(s *simulator) {
 		return
 	}
 	f.masks.Reset(f.state)
-	numbers := s.pending.numbers()
-	for k, j := range s.pending.jobs() {
-		if in := s.jobs[numbers[k]].Input; in.File != 0 {
-			f.masks.Want(in.File, int64(max(j.Cores, max(j.MinNodes, 1)*j.TasksPerNode)), j.MinGPUs > 0)
+	for k, j := range s.Pending {
+		if in := pending[k].Input; in.File != 0 {
+			f.masks.Want(in.File, place.LeastCores(&j.Request), j.MinGPUs > 0)
 		}
 	}
-	f.masks.Settle(s.nodes)
-	for k, j := range s.pending.jobs() {
-		j.Prefer = f.masks.Of(s.jobs[numbers[k]].Input.File)
+	f.masks.Settle(s.Nodes)
+	for k, j := range s.Pending {
+		j.Prefer = f.masks.Of(pending[k].Input.File)
 	}
 }
 
-// end counts a job that starts now and ends later: flow is from its submission to its end.
-func (f *files) end(j *job, flow int64) {
-	if f != nil {
-		f.stretch.add(float64(flow) / float64(j.nominal+f.seconds(j)))
-	}
+// End implements [sim.Files].
+func (f *files) End(j *workload.Job, nominal, flow int64) {
+	f.stretch = append(f.stretch, float64(flow)/float64(nominal+f.seconds(j)))
 }
 
-// result is nil where files were not looked at.
-func (f *files) result() *FileUse {
-	if f == nil {
-		return nil
+// Use implements [sim.Files].
+func (f *files) Use() *sim.FileUse {
+	sum, squares, n := 0.0, 0.0, float64(max(len(f.stretch), 1))
+	for _, x := range f.stretch {
+		sum += x
 	}
-	f.use.StretchMean, f.use.StretchStd = f.stretch.mean, f.stretch.std()
+	f.use.StretchMean = sum / n
+	for _, x := range f.stretch {
+		squares += (x - f.use.StretchMean) * (x - f.use.StretchMean)
+	}
+	f.use.StretchStd = math.Sqrt(squares / n)
 	return &f.use
 }
