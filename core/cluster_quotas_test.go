@@ -64,11 +64,7 @@ func TestClusterQuotas(t *testing.T) {
 	require.Len(t, decide(t, c).Starts, 1, "it counts nothing")
 
 	// A restart of the caller: what runs is adopted with what it counts.
-	again, err := core.NewCluster(core.ClusterOptions{Clock: clock.Now})
-	require.NoError(t, err)
-	require.NoError(t, setNode(again, "n1", nodeset.Capacity{Cores: 8}, true))
-	require.NoError(t, setNode(again, "n2", nodeset.Capacity{Cores: 8, GPUs: 2}, true))
-	require.NoError(t, setNode(again, "n3", nodeset.Capacity{Cores: 8, GPUs: 2}, true))
+	again, _ := newCluster(t, 8)
 	require.NoError(t, again.SetQuota("cores of x", 8))
 	require.NoError(t, again.Adopt(cycle.Starts[0]))
 	require.NoError(t, again.Submit(ofAccount("f", 3)))

@@ -235,18 +235,18 @@ func TestFilesThatStayAreThoseOfThePage(t *testing.T) {
 	sources, err := filepath.Glob("../../../slurmplugin/*.c")
 	require.NoError(t, err)
 	require.NotEmpty(t, sources)
-	written := map[string]bool{}
+	written, may := map[string]bool{}, map[string]bool{}
 	for _, path := range sources {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		for _, name := range regexp.MustCompile(`"%s/(aucsched[^"]*)"`).FindAllStringSubmatch(string(text), -1) {
-			written[name[1]] = true
+			written[name[1]], may[name[1]] = true, true
 			for _, more := range regexp.MustCompile(`(?:"%s|NEW ")(\.[a-z.]+)"`).FindAllStringSubmatch(string(text), -1) {
-				written[name[1]+more[1]] = true
+				may[name[1]+more[1]] = true // of one of the names of this file
 			}
 		}
 	}
-	written["aucsched.shadow.old"] = true // status.c knows no name
+	may["aucsched.shadow.old"] = true // status.c knows no name
 	page, err := os.ReadFile("../../../docs/slurm-install.md")
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(page), "## Remove")
@@ -260,5 +260,10 @@ func TestFilesThatStayAreThoseOfThePage(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, written, told)
+	for name := range told {
+		require.Contains(t, may, name)
+	}
+	for name := range written {
+		require.Contains(t, told, name)
+	}
 }
