@@ -596,4 +596,12 @@ static inline int auc_gres_validate(job_record_t *job_ptr)
 #endif
 }
 
+/* For lists of fields of a job's record, and of its details: to declare, keep and put them back. */
+#define AUC_JOB_FIELD(x) __typeof__(((job_record_t *) NULL)->x) x;
+#define AUC_DETAIL_FIELD(x) __typeof__(((job_record_t *) NULL)->details->x) x;
+#define AUC_KEEP_JOB(x) kept->x = job_ptr->x;
+#define AUC_KEEP_DETAIL(x) kept->x = job_ptr->details->x;
+#define AUC_BACK_JOB(x) job_ptr->x = kept->x;
+#define AUC_BACK_DETAIL(x) job_ptr->details->x = kept->x;
+
 #endif

@@ -218,7 +218,7 @@ static int _hold(word_t name, job_desc_msg_t *job_desc, job_record_t *job_ptr,
 }
 
 static int _invasic_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
-			      uint32_t submit_uid, char **err_msg)
+			   uint32_t submit_uid, char **err_msg)
 {
 	auc_invasic_t note;
 	const char *why;

@@ -820,38 +820,8 @@ static void _set_env(job_record_t *job_ptr, const auc_alternative_t *a,
 
 static void _keep(auc_kept_t *kept, job_record_t *job_ptr)
 {
-	__typeof__(job_ptr->details) details = job_ptr->details;
-
-	*kept = (auc_kept_t) {
-		.num_tasks = details->num_tasks,
-		.min_nodes = details->min_nodes,
-		.max_nodes = details->max_nodes,
-		.min_cpus = details->min_cpus,
-		.max_cpus = details->max_cpus,
-		.orig_min_cpus = details->orig_min_cpus,
-		.orig_max_cpus = details->orig_max_cpus,
-		.pn_min_cpus = details->pn_min_cpus,
-		.orig_pn_min_cpus = details->orig_pn_min_cpus,
-		.pn_min_memory = details->pn_min_memory,
-		.usable_nodes = details->usable_nodes,
-		.total_cpus = job_ptr->total_cpus,
-		.total_nodes = job_ptr->total_nodes,
-		.cpu_cnt = job_ptr->cpu_cnt,
-		.node_cnt_wag = job_ptr->node_cnt_wag,
-		.ntasks_per_node = details->ntasks_per_node,
-		.cpus_per_task = details->cpus_per_task,
-		.contiguous = details->contiguous,
-		.env_cnt = details->env_cnt,
-		.env_sup = details->env_sup,
-		.bit_flags = job_ptr->bit_flags,
-		.admin_comment = job_ptr->admin_comment,
-		.tres_per_node = job_ptr->tres_per_node,
-		.gres = job_ptr->gres_list_req,
-		.accumulated = job_ptr->gres_list_req_accum,
-		.tres_req_cnt = job_ptr->tres_req_cnt,
-		.tres_req_str = job_ptr->tres_req_str,
-		.tres_fmt_req_str = job_ptr->tres_fmt_req_str,
-	};
+	AUC_SWAPPED(AUC_KEEP_JOB, AUC_KEEP_DETAIL)
+	kept->bit_flags = job_ptr->bit_flags;
 	job_ptr->admin_comment = xstrdup(kept->admin_comment);
 	job_ptr->tres_per_node = NULL;
 	job_ptr->gres_list_req = job_ptr->gres_list_req_accum = NULL;
@@ -980,36 +950,10 @@ extern void auc_swap_back(job_record_t *job_ptr, auc_kept_t *kept)
 	FREE_NULL_LIST(job_ptr->gres_list_req_accum);
 	if (details->env_sup != kept->env_sup)
 		_free_env(details->env_sup, details->env_cnt);
-	details->num_tasks = kept->num_tasks;
-	details->min_nodes = kept->min_nodes;
-	details->max_nodes = kept->max_nodes;
-	details->min_cpus = kept->min_cpus;
-	details->max_cpus = kept->max_cpus;
-	details->orig_min_cpus = kept->orig_min_cpus;
-	details->orig_max_cpus = kept->orig_max_cpus;
-	details->pn_min_cpus = kept->pn_min_cpus;
-	details->orig_pn_min_cpus = kept->orig_pn_min_cpus;
-	details->pn_min_memory = kept->pn_min_memory;
-	details->usable_nodes = kept->usable_nodes;
-	/* Which an attempt to start it sets too. */
-	job_ptr->total_cpus = kept->total_cpus;
-	job_ptr->total_nodes = kept->total_nodes;
-	job_ptr->cpu_cnt = kept->cpu_cnt;
-	job_ptr->node_cnt_wag = kept->node_cnt_wag;
-	details->ntasks_per_node = kept->ntasks_per_node;
-	details->cpus_per_task = kept->cpus_per_task;
-	details->contiguous = kept->contiguous;
-	details->env_sup = kept->env_sup;
-	details->env_cnt = kept->env_cnt;
+	/* Of these an attempt to start it sets some too. */
+	AUC_SWAPPED(AUC_BACK_JOB, AUC_BACK_DETAIL)
 	job_ptr->bit_flags &= ~SWAPPED_FLAGS;
 	job_ptr->bit_flags |= kept->bit_flags & SWAPPED_FLAGS;
-	job_ptr->admin_comment = kept->admin_comment;
-	job_ptr->tres_per_node = kept->tres_per_node;
-	job_ptr->gres_list_req = kept->gres;
-	job_ptr->gres_list_req_accum = kept->accumulated;
-	job_ptr->tres_req_cnt = kept->tres_req_cnt;
-	job_ptr->tres_req_str = kept->tres_req_str;
-	job_ptr->tres_fmt_req_str = kept->tres_fmt_req_str;
 }
 
 extern void auc_kept_free(auc_kept_t *kept)
@@ -1019,8 +963,8 @@ extern void auc_kept_free(auc_kept_t *kept)
 	xfree(kept->tres_req_cnt);
 	xfree(kept->tres_req_str);
 	xfree(kept->tres_fmt_req_str);
-	FREE_NULL_LIST(kept->gres);
-	FREE_NULL_LIST(kept->accumulated);
+	FREE_NULL_LIST(kept->gres_list_req);
+	FREE_NULL_LIST(kept->gres_list_req_accum);
 	_free_env(kept->env_sup, kept->env_cnt);
 	memset(kept, 0, sizeof(*kept));
 }

@@ -69,7 +69,7 @@ extern void auc_add_tiers(auc_snapshot_t *snapshot);
 
 /*
  * Puts the least loaded first in partitions with LLN, and in all with CR_LLN. What starts in the same
- * cycle doesn't count. After auc_add_running(). Node and partition read locks.
+ * cycle doesn't count. After running jobs. Node and partition read locks.
  */
 extern void auc_add_loads(auc_snapshot_t *snapshot);
 
@@ -240,19 +240,19 @@ extern bool auc_gres_is_gpu(uint32_t id);
  * All under the job write lock and the node read lock.
  */
 
-/* What a swap changes of a job, as it was. Nothing of it is anybody else's. */
+/* What a swap changes of a job, as it was, and of its bit_flags a part. Nothing of it is anybody else's. */
+#define AUC_SWAPPED(JOB, DETAIL) \
+	DETAIL(num_tasks) DETAIL(min_nodes) DETAIL(max_nodes) DETAIL(min_cpus) DETAIL(max_cpus) \
+	DETAIL(orig_min_cpus) DETAIL(orig_max_cpus) DETAIL(pn_min_cpus) DETAIL(orig_pn_min_cpus) \
+	DETAIL(pn_min_memory) DETAIL(usable_nodes) DETAIL(ntasks_per_node) DETAIL(cpus_per_task) \
+	DETAIL(contiguous) DETAIL(env_cnt) DETAIL(env_sup) \
+	JOB(total_cpus) JOB(total_nodes) JOB(cpu_cnt) JOB(node_cnt_wag) JOB(admin_comment) \
+	JOB(tres_per_node) JOB(gres_list_req) JOB(gres_list_req_accum) \
+	JOB(tres_req_cnt) JOB(tres_req_str) JOB(tres_fmt_req_str)
+
 typedef struct {
-	uint32_t num_tasks, min_nodes, max_nodes;
-	uint32_t min_cpus, max_cpus, orig_min_cpus, orig_max_cpus;
-	uint32_t pn_min_cpus, orig_pn_min_cpus;
-	uint32_t total_cpus, total_nodes, cpu_cnt, node_cnt_wag, usable_nodes;
-	uint64_t pn_min_memory, bit_flags;
-	uint16_t ntasks_per_node, cpus_per_task, contiguous, env_cnt;
-	char **env_sup;
-	char *admin_comment, *tres_per_node;
-	list_t *gres, *accumulated;
-	uint64_t *tres_req_cnt;
-	char *tres_req_str, *tres_fmt_req_str;
+	AUC_SWAPPED(AUC_JOB_FIELD, AUC_DETAIL_FIELD)
+	uint64_t bit_flags;
 } auc_kept_t;
 
 /*
@@ -409,32 +409,6 @@ extern auc_share_t auc_take_share(auc_snapshot_t *snapshot,
 extern int auc_share_device(const auc_snapshot_t *snapshot, int n, uint8_t bin,
 			    uint32_t share, bool (*near)(int gpu, void *arg),
 			    void *arg);
-
-/* Which nodes a pending job may use. Under the locks. */
-
-/* A queue's jobs are mostly alike: so many different masks are compared with. */
-#define AUC_RECENT_MASKS 16
-
-/* The bitmap of mask m is at m % AUC_RECENT_MASKS, and owned. */
-typedef struct {
-	bitstr_t *recent[AUC_RECENT_MASKS];
-} auc_masks_t;
-
-/*
- * The ways in which a job could start besides the first that is modelled: other layouts of its
- * request, the other features of "[a|b]", its other partitions, and the alternative requests of its
- * script. The library gets them as alternatives. Under the locks.
- */
-
-typedef struct {
-	struct aucsched_alternative given[AUC_ALTERNATIVES];
-	auc_request_t requests[AUC_ALTERNATIVES];
-	auc_way_t ways[AUC_ALTERNATIVES]; /* what each of them is */
-	auc_counted_t counted[AUC_ALTERNATIVES]; /* against limits */
-	uint8_t len;
-	bool loose;		/* one of them is: see shape.h */
-	bool more;		/* there are others that the library is not shown */
-} auc_ways_t;
 
 /* The queue: pending jobs as rows of the snapshot. Under the locks. */
 

@@ -269,7 +269,6 @@ static void _pin_rest(auc_pin_t *pin, const auc_offers_t *offers,
 {
 	pin->nodes = bit_copy((bitstr_t *) nodes);
 	pin->cores = xcalloc(node_record_count, sizeof(bitstr_t *));
-	pin->gpus = xcalloc(node_record_count, sizeof(bitstr_t *));
 	for (int n = 0; offers->taken && (n < node_record_count); n++) {
 		if (!offers->taken[n] || !bit_test(pin->nodes, n))
 			continue;
@@ -280,20 +279,10 @@ static void _pin_rest(auc_pin_t *pin, const auc_offers_t *offers,
 
 extern void auc_test_begin(auc_tested_t *kept, job_record_t *job_ptr)
 {
-	kept->start_time = job_ptr->start_time;
-	kept->total_cpus = job_ptr->total_cpus;
-	kept->total_nodes = job_ptr->total_nodes;
-	kept->cpu_cnt = job_ptr->cpu_cnt;
-	kept->protocol = job_ptr->start_protocol_ver;
-	kept->usable_nodes = job_ptr->details->usable_nodes;
-	kept->memory = job_ptr->details->pn_min_memory;
-	kept->reason = job_ptr->state_reason;
-	kept->node_cnt_wag = job_ptr->node_cnt_wag;
-	kept->desc = xstrdup(job_ptr->state_desc);
-	kept->gres = job_ptr->gres_list_req;
-	kept->accumulated = job_ptr->gres_list_req_accum;
-	job_ptr->gres_list_req = kept->gres ?
-		gres_job_state_list_dup(kept->gres) : NULL;
+	AUC_TESTED(AUC_KEEP_JOB, AUC_KEEP_DETAIL)
+	job_ptr->state_desc = xstrdup(kept->state_desc);
+	job_ptr->gres_list_req = kept->gres_list_req ?
+		gres_job_state_list_dup(kept->gres_list_req) : NULL;
 	job_ptr->gres_list_req_accum = NULL;
 }
 
@@ -302,19 +291,8 @@ extern void auc_test_end(const auc_tested_t *kept, job_record_t *job_ptr)
 	free_job_resources(&job_ptr->job_resrcs);
 	FREE_NULL_LIST(job_ptr->gres_list_req_accum);
 	FREE_NULL_LIST(job_ptr->gres_list_req);
-	job_ptr->gres_list_req = kept->gres;
-	job_ptr->gres_list_req_accum = kept->accumulated;
-	job_ptr->state_reason = kept->reason;
 	xfree(job_ptr->state_desc);
-	job_ptr->state_desc = kept->desc;
-	job_ptr->node_cnt_wag = kept->node_cnt_wag;
-	job_ptr->details->pn_min_memory = kept->memory;
-	job_ptr->details->usable_nodes = kept->usable_nodes;
-	job_ptr->start_time = kept->start_time;
-	job_ptr->total_cpus = kept->total_cpus;
-	job_ptr->total_nodes = kept->total_nodes;
-	job_ptr->cpu_cnt = kept->cpu_cnt;
-	job_ptr->start_protocol_ver = kept->protocol;
+	AUC_TESTED(AUC_BACK_JOB, AUC_BACK_DETAIL)
 }
 
 static uint8_t _gpus_on(const gres_job_state_t *gpus, int n)
@@ -385,39 +363,55 @@ static void _got(job_record_t *job_ptr, void *arg)
 		.segments = s->in.offer_segments_len - from };
 }
 
+/*
+ * Has stock code choose among the nodes of the pin, whose bitmaps are gone then. A question leaves the
+ * job as it was. RET as select_nodes()
+ */
+static int _select(auc_pin_t *pin, auc_select_hooks_t *hooks, job_record_t *job_ptr)
+{
+	auc_tested_t kept;
+	int rc;
+
+	pin->job_ptr = job_ptr;
+	if (!pin->cores)
+		pin->cores = xcalloc(node_record_count, sizeof(bitstr_t *));
+	pin->gpus = xcalloc(node_record_count, sizeof(bitstr_t *));
+	if (pin->got)
+		auc_test_begin(&kept, job_ptr);
+	auc_use_features(job_ptr);
+	hooks->pin = pin;
+	rc = auc_select_nodes(job_ptr);
+	hooks->pin = NULL;
+	if (pin->got)
+		auc_test_end(&kept, job_ptr);
+	FREE_NULL_BITMAP(pin->nodes);
+	auc_cores_free(pin->cores);
+	auc_cores_free(pin->gpus);
+	return rc;
+}
+
 extern void auc_offer(auc_snapshot_t *s, auc_offers_t *offers,
 		      auc_select_hooks_t *hooks, job_record_t *job_ptr,
 		      const bitstr_t *usable, uint32_t row)
 {
 	question_t question = { s, offers, row };
-	auc_pin_t pin = { .job_ptr = job_ptr, .got = _got, .arg = &question };
-	auc_tested_t kept;
+	auc_pin_t pin = { .got = _got, .arg = &question };
 
 	if (job_ptr->job_resrcs)
 		return;
 	_pin_rest(&pin, offers, usable);
-	auc_test_begin(&kept, job_ptr);
-	auc_use_features(job_ptr);
-	hooks->pin = &pin;
-	if (auc_select_nodes(job_ptr) == SLURM_SUCCESS)
+	if (_select(&pin, hooks, job_ptr) == SLURM_SUCCESS)
 		error("aucsched: %pJ was started instead of asked about",
 		      job_ptr);
-	hooks->pin = NULL;
-	auc_test_end(&kept, job_ptr);
-	FREE_NULL_BITMAP(pin.nodes);
-	auc_cores_free(pin.cores);
-	auc_cores_free(pin.gpus);
 }
 
-/* A pin of nodes, with all of their cores and GPUs; without those that are kept for others. */
-static void _pin_nodes(auc_pin_t *pin, job_record_t *job_ptr,
-		       const bitstr_t *nodes)
+/* The nodes without those that are kept for others. */
+static bitstr_t *_open_nodes(job_record_t *job_ptr, const bitstr_t *nodes)
 {
-	pin->job_ptr = job_ptr;
-	pin->nodes = bit_copy((bitstr_t *) nodes);
-	auc_holds_keep(job_ptr, pin->nodes);
-	pin->cores = xcalloc(node_record_count, sizeof(bitstr_t *));
-	pin->gpus = xcalloc(node_record_count, sizeof(bitstr_t *));
+	bitstr_t *open = bit_copy((bitstr_t *) nodes);
+
+	auc_holds_keep(job_ptr, open);
+	return open;
 }
 
 /*
@@ -449,18 +443,9 @@ extern job_record_t *auc_split(job_record_t *job_ptr)
 extern int auc_select_among(auc_select_hooks_t *hooks, job_record_t *job_ptr,
 			    const bitstr_t *nodes)
 {
-	auc_pin_t pin = { 0 };
-	int rc;
+	auc_pin_t pin = { .nodes = _open_nodes(job_ptr, nodes) };
 
-	_pin_nodes(&pin, job_ptr, nodes);
-	auc_use_features(job_ptr);
-	hooks->pin = &pin;
-	rc = auc_select_nodes(job_ptr);
-	hooks->pin = NULL;
-	FREE_NULL_BITMAP(pin.nodes);
-	auc_cores_free(pin.cores);
-	auc_cores_free(pin.gpus);
-	return rc;
+	return _select(&pin, hooks, job_ptr);
 }
 
 static void _yes(job_record_t *job_ptr, void *arg)
@@ -471,24 +456,12 @@ static void _yes(job_record_t *job_ptr, void *arg)
 static bool _ask(auc_pin_t *pin, auc_select_hooks_t *hooks,
 		 job_record_t *job_ptr, const bitstr_t *nodes)
 {
-	auc_tested_t kept;
-	int rc;
-
 	if (job_ptr->job_resrcs)
 		return false;
 	pin->got = _yes;
-	_pin_nodes(pin, job_ptr, nodes);
-	auc_test_begin(&kept, job_ptr);
-	auc_use_features(job_ptr);
-	hooks->pin = pin;
+	pin->nodes = _open_nodes(job_ptr, nodes);
 	/* Limits are looked at last, and mean that it could not. */
-	rc = auc_select_nodes(job_ptr);
-	hooks->pin = NULL;
-	auc_test_end(&kept, job_ptr);
-	FREE_NULL_BITMAP(pin->nodes);
-	auc_cores_free(pin->cores);
-	auc_cores_free(pin->gpus);
-	return pin->asked && (rc != ESLURM_ACCOUNTING_POLICY);
+	return (_select(pin, hooks, job_ptr) != ESLURM_ACCOUNTING_POLICY) && pin->asked;
 }
 
 extern bool auc_could_start(auc_select_hooks_t *hooks, job_record_t *job_ptr,

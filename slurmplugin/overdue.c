@@ -393,7 +393,7 @@ static bool _is_refused(const job_record_t *job_ptr, int64_t end, int claims)
 
 /* RET whether Slurm would start the job now, on these nodes */
 static bool _ask_overdue(auc_select_hooks_t *hooks, job_record_t *job_ptr, int64_t end,
-		 int claims, const bitstr_t *nodes)
+			 int claims, const bitstr_t *nodes)
 {
 	if (auc_could_start(hooks, job_ptr, nodes))
 		return true;

@@ -20,6 +20,14 @@
  * Under the locks. Bitmaps are the caller's until _add_mask() takes them over.
  */
 
+/* A queue's jobs are mostly alike: so many different masks are compared with. */
+#define AUC_RECENT_MASKS 16
+
+/* The bitmap of mask m is at m % AUC_RECENT_MASKS, and owned. */
+typedef struct {
+	bitstr_t *recent[AUC_RECENT_MASKS];
+} auc_masks_t;
+
 /* The nodes that have a feature now. FREE_NULL_BITMAP() */
 static bitstr_t *_having(char *name)
 {
@@ -364,13 +372,25 @@ static void _masks_free(auc_masks_t *masks)
 }
 
 /*
- * Ways in which a job could start.
+ * The ways in which a job could start besides the first that is modelled: other layouts of its
+ * request, the other features of "[a|b]", its other partitions, and the alternative requests of its
+ * script. The library gets them as alternatives.
  *
  * The job's record is changed while another partition or a line of its script is looked at, and is
  * as it was afterwards. Under the locks.
  */
 
 /* What all looks of a job share. */
+typedef struct {
+	struct aucsched_alternative given[AUC_ALTERNATIVES];
+	auc_request_t requests[AUC_ALTERNATIVES];
+	auc_way_t ways[AUC_ALTERNATIVES]; /* what each of them is */
+	auc_counted_t counted[AUC_ALTERNATIVES]; /* against limits */
+	uint8_t len;
+	bool loose;		/* one of them is: see shape.h */
+	bool more;		/* there are others that the library is not shown */
+} auc_ways_t;
+
 typedef struct {
 	auc_snapshot_t *s;
 	const job_queue_rec_t *record;

@@ -25,6 +25,40 @@
 /* More CPUs than any job counts: a number that nobody can overflow. */
 #define MAX_CPUS (1u << 30)
 
+/*
+ * What a job counts against limits, by what the auction would give it: never more than
+ * Slurm will count when it starts. An array of slurmctld_tres_cnt.
+ */
+typedef struct {
+	uint64_t *tres;		/* owned */
+	uint64_t seconds;	/* that it may run */
+} auc_need_t;
+
+typedef enum {
+	AUC_ASSOC,
+	AUC_QOS,
+	AUC_QOS_ACCOUNT,	/* what an account has of a QOS; sub: its association */
+	AUC_QOS_USER,		/* what a user has; sub: the user */
+	AUC_LICENCE,		/* nobody: all may use them; id: which in the list of all */
+} auc_holder_kind_t;
+
+/* Whose limits count for a job, and where Slurm counts what is used of them. */
+typedef struct {
+	auc_holder_kind_t kind;
+	uint32_t id, sub;
+	uint64_t *tres, *run_secs; /* run_secs: NULL if nobody asks for them */
+	uint32_t *jobs;
+	/* The limits; INFINITE64 and INFINITE: none. */
+	const uint64_t *tres_limits, *run_limits; /* these in minutes */
+	uint32_t jobs_limit;
+	uint32_t own_jobs_limit; /* of the job's own association alone */
+	bitstr_t *nodes;	/* that are used; NULL: none, or nodes are not limited */
+	uint64_t spared;	/* of nodes, by quotas.c */
+	bool narrowed;		/* the job gets none but nodes */
+} auc_holder_t;
+
+#define AUC_HOLDERS_MAX 32
+
 static assoc_mgr_lock_t write_locks = {
 	.assoc = WRITE_LOCK, .qos = WRITE_LOCK, .tres = READ_LOCK
 };
@@ -555,6 +589,18 @@ extern auc_verdict_t *auc_within_limits(auc_verdicts_t *verdicts,
  * while its licences are free; whoever waits for one is told so by Slurm, who is asked when the
  * others have started. auc_limit_quotas_t is its caller's, for one snapshot; under the locks.
  */
+
+/* On TRES, on minutes of them, or on the number of jobs. */
+typedef enum { AUC_ON_TRES, AUC_ON_MINUTES, AUC_ON_JOBS } auc_measure_t;
+
+/* A limit. Who has it may have it with several values, by QOS with a LimitFactor. */
+typedef struct {
+	auc_holder_kind_t kind;
+	uint32_t id, sub;
+	auc_measure_t measure;
+	int tres;
+	uint64_t limit;
+} auc_limit_t;
 
 #define BUCKETS 256
 

@@ -15,40 +15,6 @@
  */
 
 /*
- * What a job counts against limits, by what the auction would give it: never more than
- * Slurm will count when it starts. An array of slurmctld_tres_cnt.
- */
-typedef struct {
-	uint64_t *tres;		/* owned */
-	uint64_t seconds;	/* that it may run */
-} auc_need_t;
-
-typedef enum {
-	AUC_ASSOC,
-	AUC_QOS,
-	AUC_QOS_ACCOUNT,	/* what an account has of a QOS; sub: its association */
-	AUC_QOS_USER,		/* what a user has; sub: the user */
-	AUC_LICENCE,		/* nobody: all may use them; id: which in the list of all */
-} auc_holder_kind_t;
-
-/* Whose limits count for a job, and where Slurm counts what is used of them. */
-typedef struct {
-	auc_holder_kind_t kind;
-	uint32_t id, sub;
-	uint64_t *tres, *run_secs; /* run_secs: NULL if nobody asks for them */
-	uint32_t *jobs;
-	/* The limits; INFINITE64 and INFINITE: none. */
-	const uint64_t *tres_limits, *run_limits; /* these in minutes */
-	uint32_t jobs_limit;
-	uint32_t own_jobs_limit; /* of the job's own association alone */
-	bitstr_t *nodes;	/* that are used; NULL: none, or nodes are not limited */
-	uint64_t spared;	/* of nodes, by quotas.c */
-	bool narrowed;		/* the job gets none but nodes */
-} auc_holder_t;
-
-#define AUC_HOLDERS_MAX 32
-
-/*
  * Whether limits on what jobs ask for allow the request; the job is as it was. Takes the locks by
  * itself, as what follows.
  */
@@ -104,18 +70,6 @@ typedef struct {
  */
 extern auc_limit_quotas_t *auc_limit_quotas_new(const auc_settings_t *settings);
 extern void auc_limit_quotas_free(auc_limit_quotas_t *limits);
-
-/* On TRES, on minutes of them, or on the number of jobs. */
-typedef enum { AUC_ON_TRES, AUC_ON_MINUTES, AUC_ON_JOBS } auc_measure_t;
-
-/* A limit. Who has it may have it with several values, by QOS with a LimitFactor. */
-typedef struct {
-	auc_holder_kind_t kind;
-	uint32_t id, sub;
-	auc_measure_t measure;
-	int tres;
-	uint64_t limit;
-} auc_limit_t;
 
 /*
  * How many rows may compete for what the limits leave, up to most: as many as there is room for, and

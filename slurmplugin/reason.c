@@ -118,11 +118,11 @@ static bool _may_name(const job_record_t *job_ptr, uint32_t winner)
 
 /*
  * A row that has lost: to those that start on nodes which it could use, as far as its user may
- * see them.
+ * see them. IN/OUT looks - for winners, of all rows
  */
 static void _verdict_lost(job_record_t *job_ptr, const auc_snapshot_t *s,
-			     const struct aucsched_output *out, uint32_t row,
-			     auc_winners_t *winners)
+			  const struct aucsched_output *out, uint32_t row,
+			  uint32_t *looks)
 {
 	char *lost = NULL;
 	int named = 0;
@@ -132,7 +132,7 @@ static void _verdict_lost(job_record_t *job_ptr, const auc_snapshot_t *s,
 	for (uint32_t i = 0; !quiet && (i < s->in.jobs_len); i++) {
 		if (out->decisions[i].why != AUCSCHED_STARTS)
 			continue;
-		if (++winners->looks > MOST_LOOKS)
+		if (++*looks > MOST_LOOKS)
 			break;
 		if (s->rows[i].job_id == last)	/* a task of an array that is named */
 			continue;
@@ -332,7 +332,7 @@ extern void auc_explain(const auc_snapshot_t *s,
 			const struct aucsched_output *out)
 {
 	auc_verdicts_t verdicts = { 0 };
-	auc_winners_t winners = { 0 };
+	uint32_t looks = 0;
 	list_t *waited_for;
 
 	/* New indices: what was decided is about other nodes. */
@@ -365,7 +365,7 @@ extern void auc_explain(const auc_snapshot_t *s,
 			break;
 		case AUCSCHED_WAITS_LOST:
 			_tell(job_ptr, WAIT_PRIORITY, decision->expected);
-			_verdict_lost(job_ptr, s, out, row, &winners);
+			_verdict_lost(job_ptr, s, out, row, &looks);
 			break;
 		case AUCSCHED_TIMED_OUT:
 			_tell(job_ptr, WAIT_PRIORITY, decision->expected);

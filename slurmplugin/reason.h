@@ -27,11 +27,6 @@ extern void auc_verdict_quiet(bool on);
 extern void auc_verdict_tell(job_record_t *job_ptr, const char *word,
 			     const char *detail);
 
-/* Looks for the winners of a cycle, for so many looks in all. */
-typedef struct {
-	uint32_t looks;
-} auc_winners_t;
-
 /* The job starts, or something else than the auction has it wait. */
 extern void auc_verdict_drop(job_record_t *job_ptr);
 
@@ -48,10 +43,10 @@ extern void auc_explain(const auc_snapshot_t *snapshot,
 extern bool auc_found_no_place(const auc_row_t *row, uint8_t why);
 extern void auc_say_no_place(job_record_t *job_ptr, uint8_t why);
 
-/* Tells a job that it waits behind the window, or that it does so no more. */
+/* Takes back what waiting jobs are told. */
 extern void auc_clear_reasons(void);
 
-/* The same for licences. RET whether they are available. */
+/* Tells a job that it waits for licences, or that it does so no more. RET available */
 extern bool auc_set_licence_reason(job_record_t *job_ptr, bool available);
 
 /* Tells a job why it is left to Slurm, and logs it, if that is news. IN why - static text */

@@ -102,7 +102,6 @@ extern uint32_t auc_put_off(auc_snapshot_t *s,
 
 /*
  * The nodes of the snapshot, before running jobs are looked at, and which of them take jobs.
- *.
  *
  * Node read lock. The arrays by node are the snapshot's.
  */

@@ -143,7 +143,7 @@ static void _begin(auc_pin_t *pin)
  * RET false if not all of it is free
  */
 static bool _pin_make(auc_pin_t *pin, const struct aucsched_segment *segment,
-			 uint32_t len, bitstr_t **idle, bool binds_gpus)
+		      uint32_t len, bitstr_t **idle, bool binds_gpus)
 {
 	_begin(pin);
 	for (uint32_t i = 0; i < len; i++, segment++)
@@ -457,8 +457,8 @@ static int _try(job_record_t *job_ptr, auc_pin_t *pin,
  * RET SLURM_SUCCESS; or an error, and then the job is as it was
  */
 static int _take_alternative(const auc_snapshot_t *s, uint32_t row,
-			      const struct aucsched_decision *decision,
-			      job_record_t *job_ptr, auc_kept_t *kept)
+			     const struct aucsched_decision *decision,
+			     job_record_t *job_ptr, auc_kept_t *kept)
 {
 	auc_alternative_t noted[AUC_ALTERNATIVES];
 	const auc_row_t *r = &s->rows[row];

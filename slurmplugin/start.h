@@ -74,14 +74,13 @@ extern bool auc_may_wake(const auc_snapshot_t *snapshot,
  */
 
 /* What a test changes in a job's record; its gres lists are swapped for copies. */
+#define AUC_TESTED(JOB, DETAIL) \
+	DETAIL(usable_nodes) DETAIL(pn_min_memory) \
+	JOB(start_time) JOB(total_cpus) JOB(total_nodes) JOB(cpu_cnt) JOB(start_protocol_ver) \
+	JOB(state_reason) JOB(node_cnt_wag) JOB(state_desc) JOB(gres_list_req) JOB(gres_list_req_accum)
+
 typedef struct {
-	time_t start_time;
-	uint32_t total_cpus, total_nodes, cpu_cnt, usable_nodes;
-	uint64_t memory;
-	uint32_t reason, node_cnt_wag;
-	uint16_t protocol;
-	char *desc;
-	list_t *gres, *accumulated;
+	AUC_TESTED(AUC_JOB_FIELD, AUC_DETAIL_FIELD)
 } auc_tested_t;
 
 /* Around a question about a job, which is afterwards as it was. */
@@ -127,12 +126,9 @@ extern int auc_select_among(auc_select_hooks_t *hooks, job_record_t *job_ptr,
 extern job_record_t *auc_split(job_record_t *job_ptr);
 
 /*
- * The place of a decision as a pin: exact cores and GPUs of its nodes. Bitmaps of a pin are its own,
- * also of one that could not be made. Job and node read locks.
- */
-
-/*
- * The same where jobs are to end first. Which GPUs Slurm's selection says.
+ * The place of a decision as a pin, exact cores of its nodes, where jobs are to end first. Which GPUs
+ * Slurm's selection says. Bitmaps of a pin are its own, also of one that could not be made. Job and
+ * node read locks.
  * IN later - cores, by node, of those who are to end: taken where idle ones do not do
  */
 extern bool auc_pin_make_room(auc_pin_t *pin,
@@ -180,25 +176,6 @@ extern job_record_t *auc_start_ask(const auc_snapshot_t *snapshot,
 				   uint32_t row, auc_pin_t *pin,
 				   bitstr_t **room, auc_select_hooks_t *hooks,
 				   auc_starts_t *starts);
-
-/*
- * Has Slurm preempt jobs, each once. All under the locks: read lock on the configuration, write locks
- * on jobs and nodes.
- */
-
-/* A job that is to end, and for whom. */
-typedef struct {
-	uint32_t victim, preemptor; /* job ids */
-} auc_end_t;
-
-typedef struct {
-	auc_end_t *of;		/* xfree() */
-	uint32_t len;
-	size_t cap;
-} auc_ends_t;
-
-/* Has one be preempted that may have a grace time, or had one. RET whether it ran */
-extern bool auc_end(uint32_t victim, job_record_t *preemptor);
 
 /* Starts that waited until others had ended. Under the locks, the agent's thread alone. */
 

@@ -6,7 +6,7 @@
 #include "status.h"
 
 /*
- * Jobs that Slurm is to preempt.
+ * Jobs that Slurm is to preempt, each once. Read lock on the configuration, write locks on jobs and nodes.
  *
  * By slurm_job_preempt(), as Slurm's _preempt_jobs() does it: modes, grace times and signals are
  * Slurm's. Called again when the grace is over it kills; otherwise job_time_limit() would, up to half
@@ -16,6 +16,17 @@
 /* Beyond Slurm's own times for an end. */
 #define SPARE_SECONDS 60
 
+/* A job that is to end, and for whom. */
+typedef struct {
+	uint32_t victim, preemptor; /* job ids */
+} auc_end_t;
+
+typedef struct {
+	auc_end_t *of;		/* xfree() */
+	uint32_t len;
+	size_t cap;
+} auc_ends_t;
+
 /* _preempt_jobs() reads it when it is called first. */
 static void _read_signal(void)
 {
@@ -24,7 +35,8 @@ static void _read_signal(void)
 			    "preempt_send_user_signal") != NULL;
 }
 
-extern bool auc_end(uint32_t victim, job_record_t *preemptor)
+/* Has one be preempted that may have a grace time, or had one. RET whether it ran */
+static bool _end(uint32_t victim, job_record_t *preemptor)
 {
 	job_record_t *job_ptr = find_job_record(victim);
 
@@ -55,7 +67,7 @@ static uint32_t _ends_all(const auc_ends_t *ends)
 		job_record_t *preemptor =
 			find_job_record(ends->of[i].preemptor);
 
-		if (preemptor && auc_end(ends->of[i].victim, preemptor))
+		if (preemptor && _end(ends->of[i].victim, preemptor))
 			ended++;
 	}
 	return ended;
@@ -88,7 +100,7 @@ static bool _still_run(auc_hold_t *hold, job_record_t *job_ptr)
 		/* That of its grace. */
 		hold->until = MAX(hold->until, _ends_until(victim->end_time));
 		if (time(NULL) >= victim->end_time)
-			(void) auc_end(hold->victims[i], job_ptr);
+			(void) _end(hold->victims[i], job_ptr);
 		any |= auc_holds_nodes(victim);
 	}
 	return any;
