@@ -407,7 +407,7 @@ extern void auc_explain(const auc_snapshot_t *s,
  * Pending jobs that are left to Slurm: which, why, and how many. See reason.h;
  * docs/slurm.md has the table of the reasons.
  *
- * Under the locks. Reasons are static text; memos are memo.c's.
+ * Under the locks. Reasons are static text; memos are status.c's.
  */
 
 static struct {
