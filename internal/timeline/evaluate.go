@@ -55,6 +55,8 @@ func (s *Search) earliest(j *Job) (step int, ok bool) {
 		s.from++ // nothing starts there any more
 	}
 	first := s.from
+	for ; first < len(t.at)-1 && t.at[first] < j.soonest; first++ {
+	}
 	for i := first; ; i++ {
 		if i == len(t.at) || t.at[i] >= t.at[first]+j.Length {
 			if s.placer.fits(t, first, i, j) {

@@ -27,7 +27,8 @@ type Job struct {
 	// Weight is what its wait counts.
 	Weight float64
 
-	sums [MaxKinds]int // what it takes at least
+	sums    [MaxKinds]int // what it takes at least
+	soonest int64         // before that second there is no room, even for it alone
 }
 
 // within reports whether a place of the other would do for the job.
@@ -68,25 +69,27 @@ type placer struct {
 
 // fits reports whether there is room for the job from step i up to step e.
 func (x *placer) fits(t *table, i, e int, j *Job) bool {
-	x.fit = resize(x.fit, t.words)
-	if copy(x.fit, j.Mask); j.Mask == nil {
-		for w := range x.fit {
-			x.fit[w] = high
-		}
+	row, need := t.row(i, 0), spread(j.Per[0])
+	fit := resize(x.fit, len(row))
+	for w, has := range row {
+		fit[w] = ((has | high) - need) & high
 	}
-	if j.All > 0 {
-		x.low = append(x.low[:0], t.row(i, 0)...)
+	for w, m := range j.Mask {
+		fit[w] &= m
 	}
-	for k := range t.kinds {
+	for k := 1; k < t.kinds; k++ {
 		if j.Per[k] == 0 {
 			continue
 		}
-		need, row := spread(j.Per[k]), t.row(i, k)
-		fit := x.fit[:len(row)]
-		for w, has := range row {
+		need := spread(j.Per[k])
+		for w, has := range t.row(i, k)[:len(fit)] {
 			fit[w] &= (has | high) - need
 		}
 		x.work += int64(len(row))
+	}
+	x.fit, x.work = fit, x.work+int64(len(row))
+	if j.All > 0 {
+		x.low = append(x.low[:0], row...)
 	}
 	if !x.enough(j) {
 		return false
@@ -124,12 +127,11 @@ func (x *placer) follow(t *table, slots []int32, j *Job, w int) {
 func (x *placer) enough(j *Job) bool {
 	nodes, all, most := 0, 0, spread(j.Most)
 	x.work += int64(len(x.fit))
-	for w, m := range x.fit {
-		if m == 0 {
-			continue
-		}
+	for _, m := range x.fit {
 		nodes += bits.OnesCount64(m)
-		if j.All > 0 {
+	}
+	for w := 0; j.All > 0 && nodes >= j.Nodes && all < j.All && w < len(x.fit); w++ {
+		if m := x.fit[w]; m != 0 {
 			all += sum(least(x.low[w], most) & full(m))
 		}
 	}

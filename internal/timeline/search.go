@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sort"
 
 	"github.com/aucsched/aucsched/internal/cycle"
 )
@@ -96,6 +97,10 @@ func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []in
 		s.all.add(j, 1)
 		s.least = min(s.least, j.sums[0])
 		s.weighed = s.weighed || j.Weight != s.Jobs[0].Weight
+		at := sort.Search(len(s.base.at), func(i int) bool { return s.placer.fits(&s.base, i, i+1, j) })
+		if j.soonest = math.MaxInt64; at < len(s.base.at) {
+			j.soonest = s.base.at[at]
+		}
 	}
 	s.firstCome()
 	s.best, s.starts = append(s.best[:0], s.try...), s.starts[:0]
