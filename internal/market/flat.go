@@ -50,9 +50,11 @@ const (
 // for, each by the request with which it is worth most.
 func (f *flat) solve(space *Space, variants []Variant, required []bool, alpha float64) float64 {
 	f.reset(space, variants, required, alpha)
-	for range flatSweeps {
-		for r := range f.price {
+	for sweep, changed := 0, true; changed && sweep < flatSweeps; sweep++ {
+		changed = false
+		for r, was := range f.price {
 			f.settle(r)
+			changed = changed || f.price[r] != was
 		}
 	}
 	return f.bound()
@@ -112,7 +114,13 @@ func (f *flat) cost(j int) float64 {
 func (f *flat) settle(r int) {
 	f.price[r] = 0
 	f.payers = f.payers[:0]
-	left := f.room[r]
+	left, most := f.room[r], 0.0
+	for j := range f.jobs {
+		most += f.jobs[j].units(r)
+	}
+	if most <= left { // whatever they pay for other resources
+		return
+	}
 	for j := 0; j < len(f.jobs); j = f.jobs[j].end {
 		left -= f.demand(j, r)
 	}
