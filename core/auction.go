@@ -126,7 +126,7 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 	w, r, b := &a.window, &a.reservations, &a.bidding
 	whole := a.opts.Estimates || slices.ContainsFunc(w.jobs, a.preemption.mayStop) // however little is free
 	if !whole && !w.anyFree(s) {
-		b.none(w.variants)
+		b.book.Asked = len(w.variants)
 		return false, nil
 	}
 	guarded := a.opts.Reservations > 0 && len(w.variants) > 0

@@ -16,9 +16,6 @@ type bidding struct {
 	prices *place.Prices
 }
 
-// none is for a machine of which nothing is free: there is nothing to bid for.
-func (b *bidding) none(variants []market.Variant) { b.book.Asked = len(variants) }
-
 // draft has the book hold what the jobs get in the best draft, and no more.
 func (b *bidding) draft(space *market.Space, variants []market.Variant, stop func() bool) {
 	b.gen.GenerateDraft(space, variants, b.options(stop), &b.book)

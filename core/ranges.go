@@ -45,11 +45,14 @@ type scarcity struct {
 
 func (w *window) scarcityOf(s *Snapshot) (x scarcity) {
 	var b backlog
-	b.run(s)
 	for _, job := range s.Pending[:min(w.opts.Window, len(s.Pending))] {
 		b.wait(job)
 		x.ranges = x.ranges || job.hasRange()
 	}
+	if !x.ranges {
+		return x
+	}
+	b.run(s)
 	x.cores, x.gpus = b.cores/float64(max(w.machine.cores, 1)), b.gpus/float64(max(w.machine.gpus, 1))
 	return x
 }

@@ -133,14 +133,10 @@ func (g *Generator) flexibleLast(a, b int32) int {
 }
 
 func (g *Generator) flexibility(j int32) int {
-	s := &g.specs[j]
-	switch {
-	case s.NodesGiven || s.GPUs.PerNode.Min > 0:
-		return 0
-	case s.Contiguous:
-		return 1
+	if s := &g.specs[j]; !s.NodesGiven && s.GPUs.PerNode.Min == 0 {
+		return 1 + loose(s)
 	}
-	return 2
+	return 0
 }
 
 // hardestFirst orders by GPUs a node, then contiguity, then size.
@@ -152,20 +148,17 @@ func (g *Generator) harder(a, b int32) int {
 	return cmp.Or(
 		cmp.Compare(g.flexibility(a), g.flexibility(b)),
 		cmp.Compare(y.GPUs.PerNode.Min, x.GPUs.PerNode.Min),
-		-compareBool(x.Contiguous, y.Contiguous),
+		cmp.Compare(loose(x), loose(y)),
 		cmp.Compare(y.Nodes.Min, x.Nodes.Min),
 		cmp.Compare(y.Cores.On(y.Nodes.Min), x.Cores.On(x.Nodes.Min)),
 	)
 }
 
-func compareBool(a, b bool) int {
-	switch {
-	case a == b:
+func loose(s *place.Spec) int {
+	if s.Contiguous {
 		return 0
-	case a:
-		return 1
 	}
-	return -1
+	return 1
 }
 
 func (g *Generator) runDraft(d *draft, style draftStyle) {

@@ -143,7 +143,9 @@ func (g *Generator) makeBids(alone bool) {
 		g.book.JobStart = append(g.book.JobStart, int32(len(g.book.Bids)))
 	}
 	g.book.NodeSets = len(g.nodes)
-	g.listDrafts()
+	for i := range g.drafts {
+		g.book.addDraft(g.draftBid[i])
+	}
 }
 
 func (g *Generator) resetDraftBids() {
@@ -195,13 +197,6 @@ func (g *Generator) bidDrafts(j int) {
 		from := len(g.book.Segs)
 		g.book.Segs = append(g.book.Segs, d.segs[d.got[j].first:d.got[j].last]...)
 		g.draftBid[i][j] = g.add(j, from)
-	}
-}
-
-// listDrafts tells the book which bids make up each draft.
-func (g *Generator) listDrafts() {
-	for i := range g.drafts {
-		g.book.addDraft(g.draftBid[i])
 	}
 }
 
@@ -391,10 +386,6 @@ func (g *Generator) addSpans(j, k int, spans []place.Span, l place.Layout) {
 	from := len(g.book.Segs)
 	t, s := g.viewOf(j), &g.specs[j]
 	g.book.Segs = g.placer.Spread(g.book.Segs, t, s, spans, l, k)
-	if g.raising {
-		g.raised = place.RaiseGPUs(g.raised[:0], g.book.Segs[from:], t.FreeGPUs(), s.GPUs.PerNode.Max)
-		g.book.Segs = append(g.book.Segs[:from], g.raised...)
-	}
 	g.add(j, from)
 }
 
@@ -403,6 +394,11 @@ func (g *Generator) addSpans(j, k int, spans []place.Span, l place.Layout) {
 // has all its bids, as when it keeps an allocation and there are MaxBidsPerJob drafts.
 func (g *Generator) add(j, from int) int32 {
 	b, segs := g.book, g.book.Segs[from:]
+	if g.raising {
+		g.raised = place.RaiseGPUs(g.raised[:0], segs, g.viewOf(j).FreeGPUs(), g.specs[j].GPUs.PerNode.Max)
+		b.Segs = append(b.Segs[:from], g.raised...)
+		segs = b.Segs[from:]
+	}
 	if !g.sprawl.Meets(&g.specs[j], segs) {
 		b.Segs = b.Segs[:from]
 		return -1

@@ -32,13 +32,7 @@ func (s *scan) classify(segs []nodeset.Segment) (bids.Class, int) {
 	}
 	first, last := segs[0].First, segs[len(segs)-1].Last
 	i, ok := slices.BinarySearchFunc(s.sets, first, func(x nodeset.Set, n int32) int {
-		switch {
-		case x.Last < n:
-			return -1
-		case x.First > n:
-			return 1
-		}
-		return 0
+		return cmp.Compare(min(max(n, x.First), x.Last), n)
 	})
 	if ok && (s.sets[i].First == first || s.sets[i].Last == last) {
 		return ClassA, 1
@@ -134,10 +128,6 @@ func (g *Generator) bidBelow(j, k int, sets *scan, quota int) {
 			continue
 		}
 		g.book.Segs = segs
-		if g.raising {
-			g.raised = place.RaiseGPUs(g.raised[:0], g.book.Segs[from:], t.FreeGPUs(), s.GPUs.PerNode.Max)
-			g.book.Segs = append(g.book.Segs[:from], g.raised...)
-		}
 		g.add(j, from)
 	}
 }
