@@ -190,7 +190,7 @@ func verifyRoom(s *Snapshot, p *Plan) error {
 		}
 		return verifyTaken(s, p, t, left, counts)
 	}
-	if err := check(func(*Running) bool { return false }, func(d *Decision) bool { return !waits[d.Job] }); err != nil {
+	if err := check(func(*Running) bool { return false }, func(d *Decision) bool { return !waits[d.Job] }); err != nil || len(waits) == 0 {
 		return err
 	}
 	for _, class := range slices.Compact(classes) {
