@@ -265,7 +265,8 @@ type Stats struct {
 
 // Policy decides on snapshots. A Policy may keep memory (never state that changes
 // a decision) between calls, and must not be used by two goroutines at once: those of this
-// package return [ErrBusy] to the second, and refuse what [Snapshot.Validate] does.
+// package return [ErrBusy] to the second, and refuse what [Snapshot.Validate] does. Baselines that
+// stand for other schedulers meet a job's first request, as these do, and see no Prefer or tiers.
 type Policy interface {
 	// Name is how the command line calls the policy.
 	Name() string
