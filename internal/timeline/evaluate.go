@@ -2,8 +2,10 @@
 
 package timeline
 
-// patience is after how many jobs it is seen whether a plan is too costly by now.
-const patience = 4
+const (
+	patience = 4        // after how many jobs it is seen whether a plan is too costly by now
+	nearly   = 1 + 1e-9 // by how much sums of the same numbers may differ
+)
 
 // evaluate plans the jobs in an order, and returns what that is worth. It reports false when it
 // gives up, since the plan costs more than most, however soon the other jobs start, or there is no
@@ -28,9 +30,6 @@ func (s *Search) evaluate(order []int32, most float64) (v Values, ok bool) {
 	}
 	return v, true
 }
-
-// nearly is by how much sums of the same numbers may differ.
-const nearly = 1 + 1e-9
 
 // place plans a job, and returns when it starts. One for which there is never room starts when all
 // has ended.
