@@ -128,8 +128,8 @@ func (s *snapshot) loadShares(in *Input) error {
 		return nil
 	}
 	most := len(in.RunningUses) + len(in.JobUses) + len(in.AlternativeUses) + len(in.Running) + len(in.Jobs) + len(in.Alternatives)
-	if cap(x.uses) < most {
-		x.uses = make([]nodeset.Use, 0, most) // in one piece: jobs keep parts of it
+	if most = min(most, 1<<20); cap(x.uses) < most { // no caller's number is believed
+		x.uses = make([]nodeset.Use, 0, most) // mostly in one piece: jobs keep parts of it
 	}
 	return nil
 }
