@@ -79,7 +79,7 @@ test-race:
 test-slurm:
 	GO="$(GO)" sh scripts/slurm-test.sh -short
 
-## test-pure: all tests without any C library (ONCE=1: but for those that test-race does as well; SEED=n: cases drawn by that seed, not the commit's)
+## test-pure: all tests without any C library (ONCE=1: but for those that test-race does as well; SEED=n: cases drawn by that seed)
 test-pure:
 	CGO_ENABLED=0 $(GO) build $(ALL)
 	@packages=$$(CGO_ENABLED=0 $(GO) list -f '{{.Dir}}' $(ALL) | sed "s|^$$PWD|.|"); \
