@@ -75,16 +75,15 @@ RACY = $$(grep -rlE --include='*.go' '^[[:space:]]*go [A-Za-z_.]+\(|\.Go\(func|t
 WHOLE = $$(for p in $(RACY); do grep -qE 'race\.(Slow|Skip|Allocates)' $$p/*_test.go 2>/dev/null || echo $$p; done)
 
 test-race:
-	$(call with_highs,CGO_ENABLED=1 GO="$(GO)" sh scripts/go-test.sh -timeout 30m -race $$tags -- $(RACY))
+	$(call with_highs,CGO_ENABLED=1 $(GO) test -timeout 30m -race $$tags $(RACY))
 test-slurm:
 	GO="$(GO)" sh scripts/slurm-test.sh -short
 
-## test-pure: all tests without any C library (ONCE=1: but for those that test-race does as well; SEED=n: cases drawn by that seed)
+## test-pure: all tests without any C library (ONCE=1: but for those that test-race does as well)
 test-pure:
 	CGO_ENABLED=0 $(GO) build $(ALL)
-	@packages=$$(CGO_ENABLED=0 $(GO) list -f '{{.Dir}}' $(ALL) | sed "s|^$$PWD|.|"); \
-	[ -z "$(ONCE)" ] || packages=$$(echo "$$packages" | grep -vxF "$(WHOLE)"); \
-	CGO_ENABLED=0 GO="$(GO)" sh scripts/go-test.sh -timeout 30m -- $$packages
+	@packages='$(ALL)'; [ -z "$(ONCE)" ] || packages=$$(CGO_ENABLED=0 $(GO) list -f '{{.Dir}}' $(ALL) | sed "s|^$$PWD|.|" | grep -vxF "$(WHOLE)"); \
+	set -x; CGO_ENABLED=0 $(GO) test -timeout 30m $$packages
 
 ## golden: check that no decision moved against core/testdata/decisions.golden, and print which moved first (COMMIT=c: against that commit)
 golden:
