@@ -45,8 +45,11 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 	if err = cmp.Or(err, a.left.fillKept(s, p)); err != nil {
 		return err
 	}
-	added, beside := a.left.added, a.left.added-seated
-	p.Stats.GlobalBound = m.boundAll(&in.window, &in.bidding.gen) + x.worth + beside
+	if x.worth > 0 { // what was freed for one may seat others too
+		seated = 0
+	}
+	added := a.left.added
+	p.Stats.GlobalBound = m.boundAll(&in.window, &in.bidding.gen) + added - seated
 	p.Objective, p.Bound = m.Objective(result.Value)-x.loss+added, min(m.Objective(result.Bound)+added, p.Stats.GlobalBound)
 	p.Stats.Jobs, p.Stats.Bids, p.Stats.BidClasses = len(in.window.jobs), len(book.Bids), book.NodeSets
 	p.Stats.Rows, p.Stats.Entries = m.Groups()+len(m.Cap), len(m.Row)

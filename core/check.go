@@ -36,6 +36,7 @@ func (s *Snapshot) Validate() error { return new(checker).check(s) }
 type checker struct {
 	ids  map[string]struct{}
 	held []place.Size // by node
+	idle nodeset.Table
 }
 
 func (c *checker) check(s *Snapshot) error {
@@ -102,8 +103,14 @@ func (s *Snapshot) runningFault() error {
 // holdings reports a running job that holds what the machine has free, or has not.
 func (c *checker) holdings(s *Snapshot) error {
 	c.held = append(c.held[:0], make([]place.Size, s.Nodes.Len())...)
+	c.idle.CopyFrom(s.Nodes)
 	for i := range s.Running {
 		r := &s.Running[i]
+		if r.Uses != nil {
+			if err := c.idle.Release(r.Segs, r.Uses...); err != nil {
+				return fmt.Errorf("running job %s: %w", r.ID, err)
+			}
+		}
 		if err := nodeset.CheckSegments(r.Segs, len(c.held)); err != nil {
 			return fmt.Errorf("running job %s: %w", r.ID, err)
 		}

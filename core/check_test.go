@@ -277,3 +277,26 @@ func TestDecideEndsWithTheContext(t *testing.T) {
 	var p core.Plan
 	require.ErrorIs(t, policy.Decide(ctx, s, core.Limits{}, &p), context.DeadlineExceeded)
 }
+
+// Whatever the preset, and whether anybody waits for a place.
+func TestNobodyHoldsWhatIsFree(t *testing.T) {
+	nodes, err := nodeset.New([]nodeset.Capacity{{Cores: 8}, {Cores: 8}})
+	require.NoError(t, err)
+	memory, err := nodes.AddResource("memory", []int64{100, 100})
+	require.NoError(t, err)
+	on := []nodeset.Segment{{Cores: 4}}
+	require.NoError(t, nodes.Allocate(on))
+	uses := nodeset.Uses{{Row: memory, PerNode: 50}} // of which the machine knows nothing
+	s := core.Snapshot{Nodes: nodes, Running: []core.Running{{ID: "r", End: 100, Segs: on, Uses: uses}}}
+	for _, preset := range []string{"none", "default", "paper"} {
+		for wide := 1; wide <= 2; wide++ {
+			r := bids.Request{MinNodes: wide, MaxNodes: wide, TasksPerNode: 4}
+			s.Pending = []*core.Job{{ID: "a", Request: r, Priority: 1, TimeLimit: 50}}
+			policy, err := core.NewAuction(core.Preset(preset), nil)
+			require.NoError(t, err)
+			var p core.Plan
+			err = policy.Decide(context.Background(), &s, core.Limits{}, &p)
+			require.EqualError(t, err, "running job r: node 0 would have 150 of 100 memory free", preset)
+		}
+	}
+}

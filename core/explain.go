@@ -3,6 +3,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -155,7 +156,7 @@ func newExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits, clock fu
 	if !l.Deadline.IsZero() {
 		e.each = max(l.Deadline.Sub(clock()), time.Nanosecond)
 	}
-	if err := e.decide(ctx, s, &e.plan); err != nil {
+	if err := cmp.Or(e.decide(ctx, s, &e.plan), new(checker).holdings(s)); err != nil {
 		return nil, err
 	}
 	if e.auction != nil {

@@ -80,7 +80,7 @@ func (r *reservations) walk(s *Snapshot, w *window, draft *market.Book, stop fun
 		}
 	}
 	r.bind(s, w, first)
-	return r.claims.fault
+	return nil
 }
 
 // markDraft notes what the jobs bid in the draft that is worth most.

@@ -4,7 +4,6 @@ package core
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/market"
@@ -75,7 +74,6 @@ type claims struct {
 	starts   []claim  // of now
 	ends     []ending // of running and starts, by end; of the former as the last cycle knew them
 	known    []bool   // scratch
-	fault    error    // of a snapshot in which a running job holds what the machine has free
 	reserved []claim  // what begins later, by start
 	begun    []int64  // what was left of quotas before
 	at       view     // scratch: free at some later moment
@@ -100,7 +98,7 @@ const endless = NoTimeLimit / 2
 // reset starts from a snapshot in which nothing starts and nothing is reserved, with quotas in these
 // units; nil: in ones.
 func (p *claims) reset(s *Snapshot, units []int64) {
-	p.clock, p.fault = s.Now, nil
+	p.clock = s.Now
 	if p.booked == nil {
 		p.booked = new(booked)
 	}
@@ -119,8 +117,7 @@ func (p *claims) reset(s *Snapshot, units []int64) {
 	p.starts, p.reserved, p.amounts = p.starts[:0], p.reserved[:0], p.amounts[:0]
 }
 
-// order has ends be those of what runs, but for what ends never. Most of them are known from the
-// last cycle, and are in order.
+// order has ends be those of what runs, but for what ends never: most are those of the last cycle.
 func (p *claims) order(running []Running) {
 	p.running = running
 	p.known = append(p.known[:0], make([]bool, len(running))...)
@@ -197,9 +194,7 @@ func (p *claims) back(v *view, i int) {
 	} else {
 		c.Segs, c.Uses, c.charges, c.size = r.Segs, r.Uses, r.Charges, place.SizeOf(r.Segs)
 	}
-	if err := p.move(v, &c, 1); err != nil {
-		p.fault = fmt.Errorf("running jobs: %w", err)
-	}
+	must(p.move(v, &c, 1))
 }
 
 // start has a claim begin now.

@@ -123,13 +123,9 @@ func (s *snapshot) loadShares(in *Input) error {
 		}
 		x.set = append(x.set, g)
 	}
-	x.uses = x.uses[:0]
-	if x.number < 0 {
-		return nil
-	}
-	most := len(in.RunningUses) + len(in.JobUses) + len(in.AlternativeUses) + len(in.Running) + len(in.Jobs) + len(in.Alternatives)
-	if most = min(most, 1<<20); cap(x.uses) < most { // no caller's number is believed
-		x.uses = make([]nodeset.Use, 0, most) // mostly in one piece: jobs keep parts of it
+	if x.uses = x.uses[:0]; x.number >= 0 { // no caller's number is believed; mostly in one piece: jobs keep parts of it
+		most := len(in.RunningUses) + len(in.JobUses) + len(in.AlternativeUses) + len(in.Running) + len(in.Jobs) + len(in.Alternatives)
+		x.uses = slices.Grow(x.uses, min(most, 1<<20))
 	}
 	return nil
 }

@@ -134,11 +134,9 @@ func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []in
 func (s *Search) unpassed(order []int32) {
 	for to := s.fixed + 1; s.weighed && to < len(order); to++ {
 		job := &s.Jobs[order[to]]
-		for at := s.fixed; at < to; at++ {
-			if j := &s.Jobs[order[at]]; j.Weight < job.Weight && job.within(j) {
-				move(order, to, at)
-				break
-			}
+		worse := func(i int32) bool { return s.Jobs[i].Weight < job.Weight && job.within(&s.Jobs[i]) }
+		if at := slices.IndexFunc(order[s.fixed:to], worse); at >= 0 {
+			move(order, to, s.fixed+at)
 		}
 	}
 }
