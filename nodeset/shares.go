@@ -148,8 +148,8 @@ func (t *Table) SetBin(n int, bin uint8, free int64) error {
 // ChooseBin is the bin of node n for a share: the one in use that has least left over, of equals
 // the first; else one that is not in use, if a GPU is free; 0: none. That is the first, or for a
 // share that is planned for later, now not being nil, the first that is in use now, so that what
-// starts now can be beside it, or else one with a number beyond all GPUs of the node. A share that
-// more than one table has to have is chosen from their SetLeast.
+// starts now can be beside it, or else one with a number beyond all GPUs of the node, or else the
+// last. A share that more than one table has to have is chosen from their SetLeast.
 func (t *Table) ChooseBin(n int, share int64, now *Table) uint8 {
 	best, least := 0, int64(0)
 	left := t.shared.left[t.shared.start[n]:t.shared.start[n+1]]
@@ -164,7 +164,7 @@ func (t *Table) ChooseBin(n int, share int64, now *Table) uint8 {
 			case left[i] != none:
 			case now == nil || now.shared.left[int(t.shared.start[n])+i] != none:
 				return uint8(i + 1)
-			case best == 0 && i >= int(t.total[n].GPUs):
+			case best <= int(t.total[n].GPUs):
 				best = i + 1
 			}
 		}

@@ -162,6 +162,7 @@ func TestSharesOfTwoTables(t *testing.T) {
 			uses := Uses{{PerNode: share}}
 			segs := []Segment{{First: int32(n), Last: int32(n), Cores: 1}}
 			bin := least.ChooseBin(n, share, nil)
+			require.Equal(t, bin > 0, least.ChooseBin(n, share, a) > 0, "later, whatever is in use now")
 			lens.CopyFreeFrom(&least)
 			lens.LimitFrom(&least, n, n, uses, 0, false)
 			require.Equal(t, least.Free(n).Cores > 0 && bin > 0, lens.Free(n).Cores > 0)
