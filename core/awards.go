@@ -75,6 +75,9 @@ func (a *awards) takeWinners(in *stages) error {
 		if err := in.reservations.starts(&v.Spec, in.winners.by.Allocation(i), in.window.jobs[j].TimeLimit); err != nil {
 			return fmt.Errorf("job %s: %w", in.window.jobs[j].ID, err)
 		}
+		if in.reservations.guarded[j].reserved {
+			in.reservations.waive(&in.window, j)
+		}
 	}
 	return nil
 }

@@ -251,14 +251,12 @@ func (e *Explainer) decisionOf(job int) *Decision {
 }
 
 // findReservations copies what the policy has reserved in the window's decision.
-// Places are known of an Auction only. The place of a job that starts after all is
-// not kept, but the auction has kept others off it.
+// Places are known of an Auction only.
 func (e *Explainer) findReservations() {
 	placed := make(map[int]bool)
 	if e.auction != nil {
 		for _, r := range e.auction.reservations.claims.reserved {
-			if r.Job = e.auction.window.index[r.Job]; e.decisionOf(r.Job).Start {
-				e.kept = append(e.kept, Rival{Role: roleKept, Job: r.Job, Worth: e.worthOf(r.Job), At: r.Start})
+			if r.Job = e.auction.window.index[r.Job]; e.decisionOf(r.Job).Start { // in place of others
 				continue
 			}
 			if r.Segs = slices.Clone(r.Segs); r.parts != nil { // the auction will use them again

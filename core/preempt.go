@@ -23,8 +23,7 @@ type preemption struct {
 	s       *Snapshot // the caller's
 	classes uint64    // of the jobs that may be stopped now, by some job of the queue
 	victims []victim
-	next    []int32          // by running job: the next part of the same, or -1
-	byID    map[string]int32 // scratch
+	byID    map[string]int // scratch
 
 	rest    *place.Residual // what is left to those who may have nobody stopped
 	seeker  seeker
@@ -59,7 +58,8 @@ type preemption struct {
 
 // victim is a running job that may be stopped, with all of its parts. loss is in the objective's unit.
 type victim struct {
-	running int // its first part in Snapshot.Running
+	running int   // its first part in Snapshot.Running
+	parts   []int // all of them
 	price   int64
 	loss    float64
 	density float64
@@ -112,7 +112,7 @@ const (
 // findStoppable finds out who may be stopped for any job of s.
 func (x *preemption) findStoppable(s *Snapshot) {
 	if x.byID == nil {
-		x.byID, x.failed = make(map[string]int32), make(map[failure]bool)
+		x.byID, x.failed = make(map[string]int), make(map[failure]bool)
 	}
 	x.s, x.classes, x.tries, x.moved, x.worth, x.loss = s, 0, 0, false, 0, 0
 	x.victims, x.spares, x.waits = x.victims[:0], x.spares[:0], x.waits[:0]
@@ -138,20 +138,18 @@ func (x *preemption) findStoppable(s *Snapshot) {
 func (x *preemption) findVictims() {
 	clear(x.byID)
 	s := x.s
-	x.next = x.next[:0]
 	for i := range s.Running {
-		r := &s.Running[i]
-		if x.next = append(x.next, -1); r.Price > 0 && r.Exempt <= s.Now && x.classes>>r.Class&1 == 1 {
-			x.byID[r.ID] = int32(i)
+		if r := &s.Running[i]; r.Price > 0 && r.Exempt <= s.Now && x.classes>>r.Class&1 == 1 {
+			x.byID[r.ID] = len(x.victims)
 			x.victims = resize(x.victims, len(x.victims)+1)
 			v := &x.victims[len(x.victims)-1]
-			*v = victim{running: i, held: v.held[:0]}
+			*v = victim{running: i, parts: append(v.parts[:0], i), held: v.held[:0]}
 		}
 	}
 	for i := range s.Running {
 		if r := &s.Running[i]; r.ID != "" && r.Price == 0 {
-			if first, ok := x.byID[r.ID]; ok {
-				x.next[i], x.next[first] = x.next[first], int32(i)
+			if k, ok := x.byID[r.ID]; ok {
+				x.victims[k].parts = append(x.victims[k].parts, i)
 			}
 		}
 	}
@@ -160,7 +158,7 @@ func (x *preemption) findVictims() {
 	for i := range x.victims {
 		v := &x.victims[i]
 		var z place.Size
-		for k := range x.parts(v) {
+		for _, k := range v.parts {
 			part := place.SizeOf(s.Running[k].Segs)
 			z.Cores, z.GPUs = z.Cores+part.Cores, z.GPUs+part.GPUs
 		}
@@ -174,14 +172,6 @@ func (x *preemption) findVictims() {
 		}
 		return cmp.Or(byClass, cmp.Compare(a.price, b.price), cmp.Compare(a.running, b.running))
 	})
-}
-
-// parts are the entries of a victim in Snapshot.Running.
-func (x *preemption) parts(v *victim) iter.Seq[int] {
-	return func(yield func(int) bool) {
-		for k := int32(v.running); k >= 0 && yield(int(k)); k = x.next[k] {
-		}
-	}
 }
 
 // lossOf is what is lost if a running job of that size is stopped, in the objective's unit.
@@ -229,7 +219,7 @@ func (x *preemption) open(rest *place.Residual, before func(int64) int) {
 	for i := range x.victims {
 		v := &x.victims[i]
 		v.held = v.held[:0]
-		for k := range x.parts(v) {
+		for _, k := range v.parts {
 			r := &x.s.Running[k]
 			v.held = append(v.held, place.Held{Segs: x.onUp(r.Segs), Uses: r.Uses, Counts: x.countsOf(r), To: until(k)})
 		}
@@ -927,7 +917,7 @@ func (x *preemption) afterClaims() *Snapshot {
 	}
 	gone := make(map[int]bool)
 	for i := range x.victims {
-		for k := range x.parts(&x.victims[i]) {
+		for _, k := range x.victims[i].parts {
 			gone[k] = x.victims[i].gone
 		}
 	}

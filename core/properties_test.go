@@ -379,13 +379,12 @@ func TestNothingIsLeftLying(t *testing.T) {
 			}
 			waiting++
 			crosses := 0
-			if a.opts.Reservations > 0 {
-				for _, r := range a.reservations.claims.reserved {
-					if r.Start < s.Now+job.TimeLimit {
-						crosses++
-					}
+			for _, g := range a.reservations.guarded { // a claim is gone whose job has started on what was left
+				if g.reserved && g.start < s.Now+job.TimeLimit {
+					crosses++
 				}
 			}
+			crosses = min(crosses, len(a.reservations.space.Left))
 			together := 0
 			if a.opts.Compact {
 				idle, ok := requests.Place(place.Idle(s.Nodes), &job.Request, job.MinGPUs)

@@ -204,6 +204,15 @@ func (r *reservations) bind(s *Snapshot, w *window, first int) {
 	}
 }
 
+// waive gives up the place that is kept for job j, the only one, as the job starts now after all.
+func (r *reservations) waive(w *window, j int) {
+	r.claims.drop(j)
+	r.space.Left = r.space.Left[:0]
+	for k := range w.variants {
+		w.variants[k].Crosses = 0
+	}
+}
+
 // crosses is how many reservations a job would run into if it started now.
 func (r *reservations) crosses(s *Snapshot, job *Job) int { return r.before(s.Now + job.TimeLimit) }
 
