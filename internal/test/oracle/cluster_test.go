@@ -182,7 +182,25 @@ func (l *life) remove(id string) {
 
 func (l *life) ended(t require.TestingT, id string) {
 	require.NoError(t, l.c.Ended(id))
-	l.w.Running = slices.DeleteFunc(l.w.Running, func(c Claim) bool { return c.ID == id })
+	at := slices.IndexFunc(l.w.Running, func(c Claim) bool { return c.ID == id })
+	if l.w.Running[at].To >= l.w.Now+Endless/2 {
+		l.mayNow()
+	}
+	l.w.Running = slices.Delete(l.w.Running, at, at+1)
+}
+
+// mayNow is of the end of a job without an end: who could not have a place told while it ran comes
+// before those behind, who could.
+func (l *life) mayNow() {
+	for i := range l.w.Jobs {
+		if _, ok := l.told[l.w.Jobs[i].ID]; ok {
+			continue
+		}
+		for _, j := range l.w.Jobs[i+1:] {
+			delete(l.told, j.ID)
+		}
+		return
+	}
 }
 
 // submit submits a job, if it is valid.

@@ -96,7 +96,7 @@ func trueWords(w *World, o *Outcome) string {
 func (w *World) trueReason(o *Outcome, x *Wait, found *core.Explanation) string {
 	job := &w.Jobs[x.Job]
 	possible := w.fitsAlone(x.Job, idle)
-	suits := w.fitsAlone(x.Job, func(c *World) { noQuotas(c); unbooked(c) })
+	suits := w.fitsAlone(x.Job, noQuotas) || w.fitsAlone(x.Job, unbooked) // where both are in its way it may lack something else
 	switch {
 	case found.Why == core.Never && possible:
 		return "this machine can run it"
@@ -125,7 +125,8 @@ func (w *World) lacks(o *Outcome, x *Wait, found *core.Explanation) string {
 	if found.Why != core.NoFit && found.Why != core.OverQuota {
 		return ""
 	}
-	if found.Why == core.OverQuota && w.fitsAlone(x.Job, asItIs) { // it is short beside what starts
+	gone := func(c *World) { c.Running = w.but(o.Stops) }
+	if found.Why == core.OverQuota && w.fitsAlone(x.Job, gone) { // it is short beside what starts
 		c := w.clone()
 		if c.Running = w.then(o); c.fitsAlone(x.Job, asItIs) {
 			return "no quota is too small, beside what starts"

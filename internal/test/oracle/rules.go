@@ -477,7 +477,7 @@ func rightsAreUsed(w *World, o *Outcome) string {
 		places := w.keptPlaces(o, func(Wait) bool { return true })
 		for set := 1; set < 1<<len(w.Running); set++ {
 			stops, ok := w.stopsOf(set, job)
-			if ok && bits.OnesCount(uint(set)) <= 3 && w.couldStart(job, w.ifStopped(o, job, stops), places) {
+			if ok && bits.OnesCount(uint(set)) <= 3 && w.couldStart(job, w.ifStopped(o, stops), places) {
 				return fmt.Sprintf("%s waits (%s: %q), and could stop %s", job.ID, x.Why, x.Reason, w.Running[stops[0].Running].ID)
 			}
 		}
@@ -486,23 +486,24 @@ func rightsAreUsed(w *World, o *Outcome) string {
 	return ""
 }
 
-// ifStopped is what a job would have to have room beside if it stopped some, at last all that is
-// decided: what others wait for may not be counted on, nor what a stop of those frees that it may not
-// stop, beside jobs that do not wait for that.
-func (w *World) ifStopped(o *Outcome, job *Job, stops []Stop) (claims [][]Claim) {
-	later := o.waitsForStop()
-	claims = append(claims, slices.Concat(w.but(stops), o.startedClaims(func(j int) bool { return !later[j] })))
-	for class := range 2 {
-		if job.Preempts>>class&1 == 0 {
-			of := func(s Stop) bool { return w.Running[s.Running].Class == class }
-			others := slices.DeleteFunc(slices.Clone(o.Stops), of)
-			mine := slices.DeleteFunc(slices.Clone(o.Stops), func(s Stop) bool { return !of(s) })
-			waits := (&Outcome{Stops: mine}).waitsForStop()
-			started := o.startedClaims(func(j int) bool { return !waits[j] })
-			claims = append(claims, slices.Concat(w.but(slices.Concat(stops, others)), started))
+// ifStopped is what a job would have to have room beside if it stopped some: when these are gone, and
+// in whatever order others go who are stopped for others. Who waits for some of these starts when they
+// are gone, and is not to wait for more of them.
+func (w *World) ifStopped(o *Outcome, stops []Stop) (claims [][]Claim) {
+	for set := range 1 << len(o.Stops) {
+		gone := slices.Clone(stops)
+		var there []Stop
+		for i, s := range o.Stops {
+			if set>>i&1 == 1 {
+				gone = append(gone, s)
+			} else if !slices.ContainsFunc(stops, func(own Stop) bool { return own.Running == s.Running }) {
+				there = append(there, s)
+			}
 		}
+		waits := (&Outcome{Stops: there}).waitsForStop()
+		claims = append(claims, slices.Concat(w.but(gone), o.startedClaims(func(j int) bool { return !waits[j] })))
 	}
-	return append(claims, slices.Concat(w.but(slices.Concat(stops, o.Stops)), o.startedClaims(anyJob)))
+	return claims
 }
 
 func noEndNoPromise(w *World, o *Outcome) string {
