@@ -347,14 +347,12 @@ static bool _is_lln(const part_record_t *part_ptr)
 extern void auc_add_loads(auc_snapshot_t *s)
 {
 	part_record_t *part_ptr;
-	list_itr_t *iter = list_iterator_create(part_list);
 	bitstr_t *nodes = bit_alloc(node_record_count);
 	uint8_t highest = 0;
 
-	while ((part_ptr = list_next(iter)))
+	AUC_EACH(part_ptr, part_list)
 		if (part_ptr->node_bitmap && _is_lln(part_ptr))
 			bit_or(nodes, part_ptr->node_bitmap);
-	list_iterator_destroy(iter);
 	for (int n = 0; n < node_record_count; n++)
 		highest = MAX(highest, s->nodes[n].tier);
 	for (int n = 0; n < node_record_count; n++) {
@@ -438,18 +436,15 @@ extern bitstr_t **auc_idle_cores(const bitstr_t *want)
 {
 	bitstr_t **idle = xcalloc(node_record_count, sizeof(*idle));
 	job_record_t *job_ptr;
-	list_itr_t *iter;
 
 	for (int n = 0; n < node_record_count; n++)
 		if (node_record_table_ptr[n] && bit_test((bitstr_t *) want, n))
 			idle[n] = _usable_cores(node_record_table_ptr[n]);
-	iter = list_iterator_create(job_list);
-	while ((job_ptr = list_next(iter)))
+	AUC_EACH(job_ptr, job_list)
 		if (auc_holds_nodes(job_ptr) && !auc_gave_cores(job_ptr) &&
 		    bit_overlap_any(job_ptr->job_resrcs->node_bitmap,
 				    (bitstr_t *) want))
 			auc_cores_take(job_ptr->job_resrcs, idle);
-	list_iterator_destroy(iter);
 	return idle;
 }
 
@@ -471,16 +466,11 @@ extern void auc_cores_free(bitstr_t **cores)
 static uint64_t _default_in(list_t *defaults, uint16_t type)
 {
 	job_defaults_t *found;
-	list_itr_t *iter;
 	uint64_t value = 0;
 
-	if (!defaults)
-		return 0;
-	iter = list_iterator_create(defaults);
-	while ((found = list_next(iter)))
+	AUC_EACH(found, defaults)
 		if (found->type == type)
 			value = found->value;
-	list_iterator_destroy(iter);
 	return value;
 }
 
@@ -560,9 +550,8 @@ extern void auc_and_owners(job_record_t *job_ptr, bitstr_t *nodes)
 static void _hold_cpus(const part_record_t *part_ptr, uint32_t *cpus)
 {
 	job_record_t *job_ptr;
-	list_itr_t *iter = list_iterator_create(job_list);
 
-	while ((job_ptr = list_next(iter))) {
+	AUC_EACH(job_ptr, job_list) {
 		const job_resources_t *held = job_ptr->job_resrcs;
 		int first = 0, last;
 
@@ -580,7 +569,6 @@ static void _hold_cpus(const part_record_t *part_ptr, uint32_t *cpus)
 			first += node_ptr->tot_cores;
 		}
 	}
-	list_iterator_destroy(iter);
 }
 
 /* The same, of the partition that was looked at last in this cycle. Job write lock. */

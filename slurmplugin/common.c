@@ -14,6 +14,14 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 
+extern void *auc_gres_data(list_t *gres_list, uint32_t id)
+{
+	gres_state_t *gres = gres_list ?
+		list_find_first(gres_list, gres_find_id, &id) : NULL;
+
+	return gres ? gres->gres_data : NULL;
+}
+
 /* ---- The monotonic clock, and waiting by it ---- */
 
 extern int64_t auc_now_us(void)

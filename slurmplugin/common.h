@@ -37,6 +37,28 @@ static inline void *auc_grow(void *array, size_t *cap, size_t len, size_t size)
 #define AUC_GROW(array, cap, len) \
 	(array) = auc_grow((array), &(cap), (len), sizeof(*(array)))
 
+/* Lists. */
+
+static inline list_itr_t *auc_each_begin(list_t *list)
+{
+	return list ? list_iterator_create(list) : NULL;
+}
+
+static inline void auc_each_end(list_itr_t **iter)
+{
+	if (*iter)
+		list_iterator_destroy(*iter);
+}
+
+/* Goes through a list, which may be NULL. However the loop is left, its iterator is destroyed. */
+#define AUC_EACH(x, list)						\
+	for (list_itr_t *x##_iter __attribute__((cleanup(auc_each_end))) = \
+		     auc_each_begin(list);				\
+	     x##_iter && ((x) = list_next(x##_iter)); )
+
+/* The data of the first entry of a gres list, which may be NULL, for a gres; NULL if there is none. */
+extern void *auc_gres_data(list_t *gres_list, uint32_t id);
+
 /*
  * Settings of SchedulerParameters that are yes or no, read where they are: for job_submit,
  * which has no settings of its own. Plain string work.

@@ -279,19 +279,8 @@ extern void fini(void)
 /* A node's GPUs, NULL if it has none. */
 static gres_node_state_t *_gpus_of(node_record_t *node_ptr)
 {
-	uint32_t gpu = gres_build_id("gpu");
-	gres_state_t *gres;
-	list_itr_t *iter;
-	gres_node_state_t *found = NULL;
-
-	if (!node_ptr || !node_ptr->gres_list)
-		return NULL;
-	iter = list_iterator_create(node_ptr->gres_list);
-	while (!found && (gres = list_next(iter)))
-		if (gres->plugin_id == gpu)
-			found = gres->gres_data;
-	list_iterator_destroy(iter);
-	return found;
+	return node_ptr ? auc_gres_data(node_ptr->gres_list,
+					gres_build_id("gpu")) : NULL;
 }
 
 /* RET 0 if it has none; those of a node that never came up count as configured */

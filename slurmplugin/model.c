@@ -68,34 +68,15 @@ static uint32_t _gpu_id(void)
 	return id;
 }
 
-static gres_state_t *_find_gres(list_t *gres_list, uint32_t id)
-{
-	gres_state_t *gres, *found = NULL;
-	list_itr_t *iter;
-
-	if (!gres_list)
-		return NULL;
-	iter = list_iterator_create(gres_list);
-	while (!found && (gres = list_next(iter)))
-		if (gres->plugin_id == id)
-			found = gres;
-	list_iterator_destroy(iter);
-	return found;
-}
-
 extern gres_job_state_t *auc_gpu_request(const job_record_t *job_ptr)
 {
-	gres_state_t *gres = _find_gres(job_ptr->gres_list_req, _gpu_id());
-
-	return gres ? gres->gres_data : NULL;
+	return auc_gres_data(job_ptr->gres_list_req, _gpu_id());
 }
 
 extern gres_node_state_t *auc_node_gres(const node_record_t *node_ptr,
 					uint32_t id)
 {
-	gres_state_t *gres = _find_gres(node_ptr->gres_list, id);
-
-	return gres ? gres->gres_data : NULL;
+	return auc_gres_data(node_ptr->gres_list, id);
 }
 
 extern gres_node_state_t *auc_node_gpus(const node_record_t *node_ptr)
@@ -195,22 +176,19 @@ static const char *_add_share(const gres_state_t *gres, auc_request_t *request)
 /* Slurm's selection says which cores go with devices that are no GPUs. */
 static const char *_other_gres(job_record_t *job_ptr, auc_request_t *request)
 {
-	const char *why = NULL;
+	const char *why;
 	gres_state_t *gres;
-	list_itr_t *iter;
 
-	if (!job_ptr->gres_list_req)
-		return NULL;
-	iter = list_iterator_create(job_ptr->gres_list_req);
-	while (!why && (gres = list_next(iter)))
-		if (gres->plugin_id != _gpu_id()) {
-			why = auc_gres_is_share(gres->plugin_id) ?
-				_add_share(gres, request) :
-				_add_gres(gres, request);
-			request->loose = true;
-		}
-	list_iterator_destroy(iter);
-	return why;
+	AUC_EACH(gres, job_ptr->gres_list_req) {
+		if (gres->plugin_id == _gpu_id())
+			continue;
+		request->loose = true;
+		why = auc_gres_is_share(gres->plugin_id) ?
+			_add_share(gres, request) : _add_gres(gres, request);
+		if (why)
+			return why;
+	}
+	return NULL;
 }
 
 /*
@@ -222,23 +200,18 @@ static const char *_several_gpus(job_record_t *job_ptr, auc_request_t *request,
 {
 	const char *why = NULL;
 	gres_state_t *gres;
-	list_itr_t *iter;
 	uint8_t others = request->more_len;
 	uint64_t count = 0;
 	int types = 0;
 
 	*gpus = 0;
-	if (!job_ptr->gres_list_req)
-		return NULL;
-	iter = list_iterator_create(job_ptr->gres_list_req);
-	while ((gres = list_next(iter)))
+	AUC_EACH(gres, job_ptr->gres_list_req)
 		if (gres->plugin_id == _gpu_id()) {
 			types++;
 			if (!why)
 				why = _add_gres(gres, request);
 			count += ((gres_job_state_t *) gres->gres_data)->gres_per_node;
 		}
-	list_iterator_destroy(iter);
 	if (types < 2) {
 		request->more_len = others;	/* it goes by gpu_type */
 		return NULL;
@@ -1045,9 +1018,8 @@ extern void auc_update_judge(job_record_t *job_ptr)
 extern void auc_requests_restore(void)
 {
 	job_record_t *job_ptr;
-	list_itr_t *iter = list_iterator_create(job_list);
 
-	while ((job_ptr = list_next(iter))) {
+	AUC_EACH(job_ptr, job_list) {
 		if (!job_ptr->admin_comment || !IS_JOB_PENDING(job_ptr) ||
 		    IS_JOB_COMPLETING(job_ptr) || !job_ptr->details)
 			continue;
@@ -1055,5 +1027,4 @@ extern void auc_requests_restore(void)
 		_back_to_first(job_ptr);
 		_back_to_range(job_ptr);
 	}
-	list_iterator_destroy(iter);
 }

@@ -202,16 +202,14 @@ static answer_t _ask(const round_t *round, const auc_row_t *row,
 {
 	part_record_t *kept = job_ptr->part_ptr, *part_ptr;
 	answer_t answer = NO;
-	list_itr_t *iter;
 
 	if (!job_ptr->part_ptr_list)
 		return _ask_of_partition(round, row, job_ptr);
-	iter = list_iterator_create(job_ptr->part_ptr_list);
-	while (!answer && (part_ptr = list_next(iter))) {
+	AUC_EACH(part_ptr, job_ptr->part_ptr_list) {
 		job_ptr->part_ptr = part_ptr;
-		answer = _ask_of_partition(round, row, job_ptr);
+		if ((answer = _ask_of_partition(round, row, job_ptr)))
+			break;
 	}
-	list_iterator_destroy(iter);
 	job_ptr->part_ptr = kept;
 	return answer;
 }

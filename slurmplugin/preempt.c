@@ -249,21 +249,18 @@ static bool _ask(const auc_snapshot_t *s, job_record_t *job_ptr)
 {
 	list_t *candidates = slurm_find_preemptable_jobs(job_ptr);
 	job_record_t *candidate;
-	list_itr_t *iter;
 	bool any;
 
 	memset(rights.in_answer, 0, s->in.running_len * sizeof(bool));
 	if (!candidates)
 		return false;
 	any = list_count(candidates);
-	iter = list_iterator_create(candidates);
-	while ((candidate = list_next(iter))) {
+	AUC_EACH(candidate, candidates) {
 		uint32_t i = _running(s, candidate->job_id);
 
 		if ((i < s->in.running_len) && _may_be_priced(candidate))
 			rights.in_answer[i] = true;
 	}
-	list_iterator_destroy(iter);
 	FREE_NULL_LIST(candidates);
 	return any;
 }

@@ -471,12 +471,10 @@ static void _add_partitions(look_t *look, list_t *queue)
 	job_record_t *job_ptr = look->record->job_ptr;
 	part_record_t *part_ptr = job_ptr->part_ptr;
 	job_queue_rec_t *record;
-	list_itr_t *iter;
 
 	if (!job_ptr->part_ptr_list || (list_count(job_ptr->part_ptr_list) < 2))
 		return;
-	iter = list_iterator_create(queue);
-	while ((record = list_next(iter))) {
+	AUC_EACH(record, queue) {
 		auc_request_t request;
 
 		if ((record->job_ptr != job_ptr) || record->resv_ptr)
@@ -487,7 +485,6 @@ static void _add_partitions(look_t *look, list_t *queue)
 		else
 			_add_own(look, record, &request);
 	}
-	list_iterator_destroy(iter);
 	job_ptr->part_ptr = part_ptr;
 }
 
@@ -695,13 +692,12 @@ static uint64_t _priority(const job_queue_rec_t *record,
 static int _tiers(list_t *queue, uint16_t *tiers, int most)
 {
 	job_queue_rec_t *record;
-	list_itr_t *iter = list_iterator_create(queue);
 	int len = 0;
 
-	while ((len < most) && (record = list_next(iter)))
-		if (!len || (tiers[len - 1] != record->part_ptr->priority_tier))
+	AUC_EACH(record, queue)
+		if ((len < most) &&
+		    (!len || (tiers[len - 1] != record->part_ptr->priority_tier)))
 			tiers[len++] = record->part_ptr->priority_tier;
-	list_iterator_destroy(iter);
 	return len;
 }
 

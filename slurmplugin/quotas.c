@@ -158,15 +158,10 @@ static void _need_free(auc_need_t *need)
 static gres_job_state_t *_only_gpus(const job_record_t *job_ptr)
 {
 	gres_state_t *gres;
-	list_itr_t *iter;
 	int requests = 0;
 
-	if (!job_ptr->gres_list_req)
-		return NULL;
-	iter = list_iterator_create(job_ptr->gres_list_req);
-	while ((gres = list_next(iter)))
+	AUC_EACH(gres, job_ptr->gres_list_req)
 		requests += auc_gres_is_gpu(gres->plugin_id);
-	list_iterator_destroy(iter);
 	return (requests == 1) ? auc_gpu_request(job_ptr) : NULL;
 }
 
@@ -1050,27 +1045,22 @@ static void _count_all(count_t *count, job_record_t *job_ptr,
 /* Those of one of several, or of certain nodes, are Slurm's to count. */
 static void _count_licences(count_t *count)
 {
-	list_itr_t *iter, *of_all;
 	const licenses_t *want;
 
-	if (!count->limits->licences || !count->job_ptr->license_list)
-		return;
-	iter = list_iterator_create(count->job_ptr->license_list);
-	of_all = list_iterator_create(count->limits->licences);
-	while ((want = list_next(iter))) {
+	AUC_EACH(want, count->job_ptr->license_list) {
 		struct aucsched_charge charge = { .per_job = want->total };
 		auc_limit_t of = { .kind = AUC_LICENCE };
-		bf_license_t *licence;
+		const bf_license_t *licence = NULL;
 
-		list_iterator_reset(of_all);
-		while ((licence = list_next(of_all)) && !auc_is_licence(licence, want))
+		AUC_EACH(licence, count->limits->licences) {
+			if (auc_is_licence(licence, want))
+				break;
 			of.id++;
+		}
 		if (licence && want->total && !auc_is_odd_licence(want))
 			_limit_quotas_charge(count->limits, count->s, &of, licence->remaining,
 					     &charge, &count->counted);
 	}
-	list_iterator_destroy(of_all);
-	list_iterator_destroy(iter);
 }
 
 extern auc_counted_t auc_count_limits(auc_limit_quotas_t *limits,

@@ -231,14 +231,12 @@ extern void auc_say_left(job_record_t *job_ptr, auc_memo_t *memo,
 extern void auc_clear_reasons(void)
 {
 	job_record_t *job_ptr;
-	list_itr_t *iter = list_iterator_create(job_list);
 
-	while ((job_ptr = list_next(iter)))
+	AUC_EACH(job_ptr, job_list)
 		if (IS_JOB_PENDING(job_ptr)) {
 			_clear_behind_reason(job_ptr);
 			auc_verdict_drop(job_ptr);
 		}
-	list_iterator_destroy(iter);
 }
 
 extern bool auc_set_licence_reason(job_record_t *job_ptr, bool available)

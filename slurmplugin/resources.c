@@ -317,22 +317,17 @@ static int _find_shared(const auc_snapshot_t *s, int n, uint8_t bin)
 static const gres_job_state_t *_held_shares(const job_record_t *job_ptr,
 					    int at)
 {
-	const gres_job_state_t *found = NULL, *held;
+	const gres_job_state_t *held;
 	gres_state_t *gres;
-	list_itr_t *iter;
 
-	if (!job_ptr->gres_list_alloc)
-		return NULL;
-	iter = list_iterator_create(job_ptr->gres_list_alloc);
-	while (!found && (gres = list_next(iter))) {
+	AUC_EACH(gres, job_ptr->gres_list_alloc) {
 		held = gres->gres_data;
 		if ((gres->plugin_id == auc_share_gres()) && (at < held->node_cnt) &&
 		    held->gres_bit_alloc && held->gres_bit_alloc[at] &&
 		    held->gres_cnt_node_alloc)
-			found = held;
+			return held;
 	}
-	list_iterator_destroy(iter);
-	return found;
+	return NULL;
 }
 
 extern auc_share_t auc_take_share(auc_snapshot_t *s,
@@ -442,13 +437,11 @@ static struct aucsched_amount *_amount(auc_snapshot_t *s, uint32_t r, int n)
 static bool _any_consumes_memory(void)
 {
 	part_record_t *part_ptr;
-	list_itr_t *iter = list_iterator_create(part_list);
-	bool any = false;
 
-	while (!any && (part_ptr = list_next(iter)))
-		any = auc_consumes_memory(part_ptr);
-	list_iterator_destroy(iter);
-	return any;
+	AUC_EACH(part_ptr, part_list)
+		if (auc_consumes_memory(part_ptr))
+			return true;
+	return false;
 }
 
 static void _add_kind(auc_snapshot_t *s, uint32_t gres, uint32_t type)
@@ -469,19 +462,16 @@ static void _add_types(auc_snapshot_t *s, uint32_t gres,
 static void _add_others(auc_snapshot_t *s, const node_record_t *node_ptr)
 {
 	gres_state_t *gres;
-	list_itr_t *iter;
 
-	if (!node_ptr || !node_ptr->gres_list)
+	if (!node_ptr)
 		return;
-	iter = list_iterator_create(node_ptr->gres_list);
-	while ((gres = list_next(iter))) {
+	AUC_EACH(gres, node_ptr->gres_list) {
 		if (auc_gres_is_gpu(gres->plugin_id) ||
 		    auc_gres_is_share(gres->plugin_id))
 			continue;
 		_add_kind(s, gres->plugin_id, 0);
 		_add_types(s, gres->plugin_id, gres->gres_data);
 	}
-	list_iterator_destroy(iter);
 }
 
 static void _add_kinds(auc_snapshot_t *s)
@@ -585,15 +575,12 @@ static uint32_t _held_of(const job_record_t *job_ptr, const auc_kind_t *kind,
 		auc_node_gres(node_record_table_ptr[n], kind->gres);
 	uint64_t count = 0;
 	gres_state_t *gres;
-	list_itr_t *iter;
 
-	if (!job_ptr->gres_list_alloc || !here)
+	if (!here)
 		return 0;
-	iter = list_iterator_create(job_ptr->gres_list_alloc);
-	while ((gres = list_next(iter)))
+	AUC_EACH(gres, job_ptr->gres_list_alloc)
 		if (gres->plugin_id == kind->gres)
 			count += _held_by(gres->gres_data, here, at, kind->type);
-	list_iterator_destroy(iter);
 	return MIN(count, INT32_MAX);
 }
 

@@ -223,22 +223,6 @@ static bitstr_t *_unname(const auc_pin_t *pin, job_record_t *job_ptr)
 	return named;
 }
 
-static gres_job_state_t *_request(job_record_t *job_ptr, uint32_t id)
-{
-	gres_job_state_t *found = NULL;
-	gres_state_t *gres;
-	list_itr_t *iter;
-
-	if (!job_ptr->gres_list_req)
-		return NULL;
-	iter = list_iterator_create(job_ptr->gres_list_req);
-	while (!found && (gres = list_next(iter)))
-		if (gres->plugin_id == id)
-			found = gres->gres_data;
-	list_iterator_destroy(iter);
-	return found;
-}
-
 /*
  * Stock code takes GPUs that are marked as selected as they are. Which ones, never how many: that
  * was validated. It marks none where nodes do not say which cores GPUs are close to.
@@ -262,7 +246,8 @@ static void _mark_gpus(gres_job_state_t *request, int n, bitstr_t *gpus)
 /* What an earlier attempt has marked; stock code marks what it chooses anew. */
 static void _unmark_gpus(job_record_t *job_ptr)
 {
-	gres_job_state_t *request = _request(job_ptr, gres_build_id("gpu"));
+	gres_job_state_t *request = auc_gres_data(job_ptr->gres_list_req,
+						  gres_build_id("gpu"));
 
 	for (int n = 0; request && request->gres_bit_select &&
 	     (n < request->total_node_cnt); n++)
@@ -283,7 +268,8 @@ static bool _waits_for(list_t **preemptees)
  */
 static bool _pin_gpus(const auc_pin_t *pin, job_record_t *job_ptr)
 {
-	gres_job_state_t *request = _request(job_ptr, gres_build_id("gpu"));
+	gres_job_state_t *request = auc_gres_data(job_ptr->gres_list_req,
+						  gres_build_id("gpu"));
 	const job_resources_t *given = job_ptr->job_resrcs;
 
 	if (!request || !request->gres_cnt_node_select || !given ||
@@ -318,7 +304,8 @@ static void _pin_share(const auc_pin_t *pin, job_record_t *job_ptr)
 	bitstr_t *chosen;
 
 	if (!pin->share_gres ||
-	    !(request = _request(job_ptr, pin->share_gres)) ||
+	    !(request = auc_gres_data(job_ptr->gres_list_req,
+				     pin->share_gres)) ||
 	    !request->gres_bit_select ||
 	    (pin->share_node >= request->total_node_cnt) ||
 	    !(chosen = request->gres_bit_select[pin->share_node]) ||
@@ -346,12 +333,10 @@ static list_t *_victims(const auc_pin_t *pin, list_t *candidates)
 {
 	list_t *victims = NULL;
 	job_record_t *job_ptr;
-	list_itr_t *iter;
 
-	if (!pin->may_preempt || !candidates)
+	if (!pin->may_preempt)
 		return NULL;
-	iter = list_iterator_create(candidates);
-	while ((job_ptr = list_next(iter))) {
+	AUC_EACH(job_ptr, candidates) {
 		/* Who is on his way out has been preempted already. */
 		if (job_ptr->preempt_time || !_is_victim(pin, job_ptr->job_id))
 			continue;
@@ -359,7 +344,6 @@ static list_t *_victims(const auc_pin_t *pin, list_t *candidates)
 			victims = list_create(NULL);
 		list_append(victims, job_ptr);
 	}
-	list_iterator_destroy(iter);
 	return victims;
 }
 

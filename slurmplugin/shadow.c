@@ -67,7 +67,6 @@ static void _keep(job_record_t *job_ptr)
 
 extern void auc_shadow_begin(void)
 {
-	list_itr_t *iter = list_iterator_create(job_list);
 	job_record_t *job_ptr;
 
 	auc_verdict_quiet(true);
@@ -76,10 +75,9 @@ extern void auc_shadow_begin(void)
 	shadow.node_update = last_node_update;
 	shadow.part_update = last_part_update;
 	shadow.count = list_count(job_list);
-	while ((job_ptr = list_next(iter)))
+	AUC_EACH(job_ptr, job_list)
 		if (IS_JOB_PENDING(job_ptr))
 			_keep(job_ptr);
-	list_iterator_destroy(iter);
 }
 
 /* RET false if it is another job now: Slurm's function found it to be over, or made it one of two */
@@ -156,15 +154,10 @@ static uint32_t _gpus(const job_record_t *job_ptr)
 	uint32_t gpu = gres_build_id("gpu");
 	uint64_t count = 0;
 	gres_state_t *gres;
-	list_itr_t *iter;
 
-	if (!job_ptr->gres_list_alloc)
-		return 0;
-	iter = list_iterator_create(job_ptr->gres_list_alloc);
-	while ((gres = list_next(iter)))
+	AUC_EACH(gres, job_ptr->gres_list_alloc)
 		if (gres->plugin_id == gpu)
 			count += ((gres_job_state_t *) gres->gres_data)->total_gres;
-	list_iterator_destroy(iter);
 	return MIN(count, UINT32_MAX);
 }
 
@@ -228,16 +221,13 @@ static void _look_at(const job_record_t *job_ptr)
 extern void auc_shadow_look(const char *path)
 {
 	time_t now = time(NULL);
-	list_itr_t *iter;
 	job_record_t *job_ptr;
 
 	/* What was started while slurmctld was down for a moment is told too. */
 	if (!shadow.since && ((shadow.since = auc_shadow_before(path)) + DOWN_SECONDS < now))
 		shadow.since = now;
-	iter = list_iterator_create(job_list);
-	while ((job_ptr = list_next(iter)))
+	AUC_EACH(job_ptr, job_list)
 		_look_at(job_ptr);
-	list_iterator_destroy(iter);
 	shadow.since = now;
 }
 

@@ -7,6 +7,7 @@
  * much is held. Which GPUs are in shared use its gres_bit_alloc says too, but in 22.05 it
  * forgets that when one of several jobs on a GPU ends.
  */
+#include "common.h"
 #include "model.h"
 
 /* Job write lock. */
@@ -30,15 +31,12 @@ static void _each_share(const node_record_t *node_ptr, auc_each_t each,
 			void *arg)
 {
 	gres_state_t *gres;
-	list_itr_t *iter;
 
-	if (!node_ptr || !node_ptr->gres_list)
+	if (!node_ptr)
 		return;
-	iter = list_iterator_create(node_ptr->gres_list);
-	while ((gres = list_next(iter)))
+	AUC_EACH(gres, node_ptr->gres_list)
 		if (auc_gres_is_share(gres->plugin_id) && !each(gres, arg))
 			break;
-	list_iterator_destroy(iter);
 }
 
 typedef struct {
@@ -119,20 +117,6 @@ extern int auc_shared_gpus(const node_record_t *node_ptr)
 	return shared.count;
 }
 
-static const gres_node_state_t *_gpus(const node_record_t *node_ptr)
-{
-	uint32_t gpu = gres_build_id("gpu");
-	const gres_node_state_t *found = NULL;
-	gres_state_t *gres;
-	list_itr_t *iter = list_iterator_create(node_ptr->gres_list);
-
-	while (!found && (gres = list_next(iter)))
-		if (gres->plugin_id == gpu)
-			found = gres->gres_data;
-	list_iterator_destroy(iter);
-	return found;
-}
-
 static bool _any_shared(const node_record_t *node_ptr, const bitstr_t *gpus)
 {
 	for (int gpu = 0; gpu < bit_size((bitstr_t *) gpus); gpu++)
@@ -151,7 +135,8 @@ extern bool auc_whole_gpus(const node_record_t *node_ptr,
 
 	*whole = NULL;
 	if (!node_ptr || !auc_shared_gpus(node_ptr) ||
-	    !(gpus = _gpus(node_ptr)) || !gpus->gres_bit_alloc ||
+	    !(gpus = auc_gres_data(node_ptr->gres_list,
+				    gres_build_id("gpu"))) || !gpus->gres_bit_alloc ||
 	    (gpus->type_cnt > 1) || (chosen && !_any_shared(node_ptr, chosen)))
 		return true;
 	found = bit_alloc(bit_size(gpus->gres_bit_alloc));

@@ -34,16 +34,11 @@ static uint8_t _job_gpus(const job_record_t *job_ptr, int at)
 {
 	uint32_t gpu = gres_build_id("gpu");
 	gres_state_t *gres;
-	list_itr_t *iter;
 	uint64_t held = 0;
 
-	if (!job_ptr->gres_list_alloc)
-		return 0;
-	iter = list_iterator_create(job_ptr->gres_list_alloc);
-	while ((gres = list_next(iter)))
+	AUC_EACH(gres, job_ptr->gres_list_alloc)
 		if (gres->plugin_id == gpu)
 			held += _gpus_held(gres->gres_data, at);
-	list_iterator_destroy(iter);
 	return MIN(held, 15);
 }
 
@@ -253,22 +248,17 @@ static void _add_busy(auc_snapshot_t *s)
 static void _add_running(auc_snapshot_t *s)
 {
 	job_record_t *job_ptr;
-	list_itr_t *iter = list_iterator_create(job_list);
 
 	_add_holds(s);
 	/* Those who are on their way out come last. */
-	for (int last = 0; last <= 1; last++) {
-		list_iterator_reset(iter);
-		while ((job_ptr = list_next(iter)))
+	for (int last = 0; last <= 1; last++)
+		AUC_EACH(job_ptr, job_list)
 			if (auc_holds_nodes(job_ptr) &&
 			    ((job_ptr->preempt_time != 0) == last))
 				_add_job(s, job_ptr);
-	}
-	list_iterator_reset(iter);
-	while ((job_ptr = list_next(iter)))
+	AUC_EACH(job_ptr, job_list)
 		if (auc_holds_nodes(job_ptr))
 			_add_own_blocks(s, job_ptr);
-	list_iterator_destroy(iter);
 	_add_busy(s);
 }
 

@@ -12,6 +12,7 @@
 
 #include "common.h"
 #include "compat.h"
+#include "src/common/xhash.h"
 #include "status.h"
 
 /* ---- The figures for `aucsched status` ---- */
@@ -617,102 +618,69 @@ extern void auc_shadow_log_free(void)
 	shadow.fd = -1;
 }
 
-/*
- * What is remembered of pending jobs from cycle to cycle: a hash table by
- * job id with linear probing, at most half full.
- */
+/* ---- What is remembered of pending jobs from cycle to cycle ---- */
 
-static auc_memo_t *table;
-static uint32_t size, used;	/* size is a power of two */
+static xhash_t *memos;		/* by job id; NULL: there are none */
 
-static uint32_t _home(uint32_t job_id)
+static void _memo_key(void *item, const char **key, uint32_t *len)
 {
-	return (job_id * 2654435761u) & (size - 1);
+	auc_memo_t *memo = item;
+
+	*key = (const char *) &memo->job_id;
+	*len = sizeof(memo->job_id);
 }
 
-static auc_memo_t *_slot(uint32_t job_id)
+static void _memo_free(void *memo)
 {
-	uint32_t at = _home(job_id);
-
-	while (table[at & (size - 1)].job_id &&
-	       (table[at & (size - 1)].job_id != job_id))
-		at++;
-	return &table[at & (size - 1)];
+	xfree(memo);
 }
 
 extern auc_memo_t *auc_memo_find(uint32_t job_id)
 {
-	auc_memo_t *memo;
-
-	if (!size)
-		return NULL;
-	memo = _slot(job_id);
-	return memo->job_id ? memo : NULL;
-}
-
-/* Moves the memos to a new table with room for more. */
-static void _rebuild(void)
-{
-	auc_memo_t *old = table;
-	uint32_t old_size = size;
-
-	for (size = 64; size < 2 * (used + 1) + used / 2; )
-		size *= 2;
-	table = xcalloc(size, sizeof(*table));
-	for (uint32_t i = 0; i < old_size; i++)
-		if (old[i].job_id)
-			*_slot(old[i].job_id) = old[i];
-	xfree(old);
+	return xhash_get(memos, (const char *) &job_id, sizeof(job_id));
 }
 
 extern auc_memo_t *auc_memo_of(uint32_t job_id)
 {
-	auc_memo_t *memo;
+	auc_memo_t *memo = auc_memo_find(job_id);
 
-	if (2 * (used + 1) > size)
-		_rebuild();
-	memo = _slot(job_id);
-	if (!memo->job_id) {
-		memo->job_id = job_id;
-		used++;
-	}
-	return memo;
+	if (memo)
+		return memo;
+	if (!memos)
+		memos = xhash_init(_memo_key, _memo_free);
+	memo = xmalloc(sizeof(*memo));
+	memo->job_id = job_id;
+	return xhash_add(memos, memo);
 }
 
-/* Takes a memo out, and moves up those behind it that would not be found past the gap. */
-static void _take_out(uint32_t gap)
-{
-	uint32_t at = gap, home;
+typedef struct {
+	uint32_t cycle;
+	void (*gone)(uint32_t job_id);
+} sweep_t;
 
-	while (table[at = (at + 1) & (size - 1)].job_id) {
-		home = _home(table[at].job_id);
-		/* Its own place lies behind the gap: it stays. */
-		if (((at - home) & (size - 1)) < ((at - gap) & (size - 1)))
-			continue;
-		table[gap] = table[at];
-		gap = at;
-	}
-	memset(&table[gap], 0, sizeof(table[gap]));
-	used--;
+/* The walk goes on when the memo that it is at is deleted. */
+static void _sweep_memo(void *item, void *arg)
+{
+	const sweep_t *sweep = arg;
+	uint32_t job_id = ((auc_memo_t *) item)->job_id;
+
+	if (((auc_memo_t *) item)->cycle == sweep->cycle)
+		return;
+	if (sweep->gone)
+		sweep->gone(job_id);
+	xhash_delete(memos, (const char *) &job_id, sizeof(job_id));
 }
 
 extern void auc_memo_sweep(uint32_t cycle, void (*gone)(uint32_t job_id))
 {
-	for (uint32_t i = 0; i < size; i++)
-		/* What moves up to i from behind is looked at; from the front it was. */
-		while (table[i].job_id && (table[i].cycle != cycle)) {
-			if (gone)
-				gone(table[i].job_id);
-			_take_out(i);
-		}
-	if ((size > 64) && (8 * used < size))
-		_rebuild();
+	sweep_t sweep = { cycle, gone };
+
+	xhash_walk(memos, _sweep_memo, &sweep);
 }
 
 extern void auc_memo_free(void)
 {
-	xfree(table);
-	size = used = 0;
+	xhash_free(memos);
 }
 
 /*

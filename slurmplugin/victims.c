@@ -193,17 +193,12 @@ static void _note_named(job_record_t *job_ptr, void *arg)
 {
 	named_t *named = arg;
 	job_record_t *victim;
-	list_itr_t *iter;
 
 	named->len = 0;
-	if (!named->pin->preempted)
-		return;
-	iter = list_iterator_create(named->pin->preempted);
-	while ((victim = list_next(iter))) {
+	AUC_EACH(victim, named->pin->preempted) {
 		AUC_GROW(named->ids, named->cap, named->len + 1);
 		named->ids[named->len++] = victim->job_id;
 	}
-	list_iterator_destroy(iter);
 }
 
 /* The job ids of those who have to end for a start. RET xfree() */
