@@ -53,8 +53,8 @@ extern "C" {
 #endif
 
 /* Raised whenever a structure, a code or a meaning below changes. 5: further resources, 6: quotas, 7: switches,
- * 8: shares of GPUs, and preemption. */
-#define AUCSCHED_ABI 8
+ * 8: shares of GPUs, and preemption, 9: aucsched_settings(). */
+#define AUCSCHED_ABI 9
 
 /* Return values. */
 #define AUCSCHED_OK 0
@@ -365,6 +365,36 @@ int aucsched_abi(void);
 
 /* The library's version, as text; static memory. */
 const char *aucsched_version(void);
+
+/* What SchedulerParameters=auc_... of a slurm.conf say to Slurm's plug-ins; docs/slurm.md has the list. Without a
+ * unit: 0 or 1. */
+struct aucsched_settings {
+	int32_t enabled;
+	int32_t shadow;       /* auc_mode=shadow: decisions are written down, and that is all */
+	int32_t interval;     /* s */
+	int32_t delay_ms, start_ms, deadline_ms;
+	int32_t lock_percent;
+	int32_t save;
+	int32_t beyond_waits; /* auc_beyond=wait */
+	int32_t net_s;        /* 0: no such net */
+	int32_t at_once;
+	int32_t locality;
+	int32_t file_memory;  /* MB a node; 0: all that the node has */
+	int32_t offers;       /* auc_slurm_bids */
+	int32_t preempt;
+	int32_t counts;       /* the policy counts memory, GPUs by type and licences: auction2 */
+	int32_t limit;        /* window + depth: jobs handed to the library */
+	int32_t users_share;  /* percent */
+	int32_t shadow_mb;
+	int32_t max_rpcs;     /* max_rpc_cnt; 0: none */
+	const char *engine;   /* settings for aucsched_open() and aucsched_configure() */
+	const char *status, *shadow_file, *record, *partitions; /* NULL: not given; of auc_partitions=a,b: "a,b" */
+	const char *said;     /* lines for the log; those that begin with "!" are errors */
+};
+
+/* Reads SchedulerParameters; text may be NULL. What is wrong in it is left out, and said. The texts are in buf then, said
+ * cut to its len bytes. Returns AUCSCHED_OK; AUCSCHED_EINVAL, if the other texts have no room, or AUCSCHED_EPANIC. */
+int aucsched_settings(const char *text, struct aucsched_settings *out, char *buf, size_t len);
 
 /*
  * Opens a handle. settings is NULL or "key=value" pairs separated by commas or white space:

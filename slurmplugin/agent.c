@@ -102,6 +102,7 @@ static auc_starts_t starts;	/* with jobs that were suspended before they were la
 static bool state_unrepaired = true;	/* no keeper has looked at it yet */
 static char *state_dir;
 static char *sched_params;	/* that the settings were read from */
+static char *unloaded;		/* why there is no library; NULL: there is, or needs to be none */
 static char *said;	/* what the log says that we run with */
 static bool private_jobs;	/* PrivateData=jobs */
 static bool in_shadow;		/* so it was when the settings were last looked at */
@@ -266,24 +267,32 @@ static void _give_up(const char *state, const char *text)
 	status.fallbacks++;
 }
 
-/* Only if they are new: what is wrong in them is logged once. */
+/* Only if they are new: what is wrong in them is logged once. The library reads them, if there is to be one. */
 static void _read_settings(void)
 {
 	slurmctld_lock_t locks = { .conf = READ_LOCK, .job = WRITE_LOCK,
 				   .part = READ_LOCK };
+	bool fresh;
 
 	lock_slurmctld(locks);
-	if (!settings.engine ||
-	    xstrcmp(sched_params, slurm_conf.sched_params)) {
-		auc_settings_read(&settings);
-		if (settings.shadow)
-			auc_shadow_settings(&settings);
-		xfree(sched_params);
-		sched_params = xstrdup(slurm_conf.sched_params);
-	}
+	fresh = !settings.engine ||
+		xstrcmp(sched_params, slurm_conf.sched_params);
+	xfree(sched_params);
+	sched_params = xstrdup(slurm_conf.sched_params);
 	xfree(state_dir);
 	state_dir = xstrdup(slurm_conf.state_save_location);
 	private_jobs = slurm_conf.private_data & PRIVATE_DATA_JOBS;
+	unlock_slurmctld(locks);
+	if (fresh) {
+		bool load = auc_yes(sched_params, "auc_enabled=", true);
+
+		xfree(unloaded);
+		if (load && auc_library_load(&library, sched_params, &unloaded))
+			load = false;
+		auc_settings_read(&settings, load ? &library : NULL,
+				  sched_params);
+	}
+	lock_slurmctld(locks);
 	auc_scope_refresh(&settings);
 	unlock_slurmctld(locks);
 }
@@ -376,9 +385,11 @@ static bool _ready(void)
 		_tend_keeper();
 		_set_hooks(true);
 	}
-	if (library.scheduler ? auc_library_configure(&library, &settings, &why) :
-	    auc_library_open(&library, &settings, &why)) {
-		_give_up("no-library", why);
+	if (!settings.engine || (library.scheduler ?
+	    auc_library_configure(&library, &settings, &why) :
+	    auc_library_open(&library, &settings, &why))) {
+		_give_up("no-library", why ? why : unloaded ? unloaded :
+			 "the library does not read SchedulerParameters");
 		xfree(why);
 		return false;
 	}
@@ -1026,13 +1037,14 @@ static void _free(void)
 	in_shadow = false;
 	auc_snapshot_free(&snapshot);
 	auc_topology_free();
-	auc_settings_free(&settings);
+	memset(&settings, 0, sizeof(settings));
 	auc_starts_free(&starts);
 	xfree(status.state_text);
 	xfree(status.last_failure);
 	xfree(status.worker_fault);
 	xfree(state_dir);
 	xfree(sched_params);
+	xfree(unloaded);
 	xfree(said);
 }
 

@@ -23,9 +23,6 @@ extern void auc_agent_reconfig(void);
  * alone; locks are told with each.
  */
 
-/* Turns off what only makes sense where jobs are started. No lock. */
-extern void auc_shadow_settings(auc_settings_t *settings);
-
 /*
  * Between these two, under the agent's locks and without letting go of them, pending jobs may be looked at
  * by whatever the auction calls: what that has written to their records is taken back.

@@ -79,6 +79,30 @@ extern bool auc_yes(const char *params, const char *key, bool normal)
 	return yes;
 }
 
+extern bool auc_param(const char *sched_params, const char *key, word_t *value)
+{
+	bool found = false;
+
+	for (const char *at = sched_params; at && *at;
+	     at += strcspn(at, ", "), at += strspn(at, ", ")) {
+		word_t word = { at, strcspn(at, ", ") };
+
+		if (!auc_begins(word, key))
+			continue;
+		*value = auc_after(word, strlen(key));
+		found = value->len;
+	}
+	return found;
+}
+
+extern char *auc_path_param(const char *params, const char *key)
+{
+	word_t value;
+
+	return auc_param(params, key, &value) && (value.at[0] == '/') ?
+		xstrndup(value.at, value.len) : NULL;
+}
+
 /* ---- Finding shared objects along PluginDir ---- */
 
 /* In every object of ours: they have the names of those that they wrap. */

@@ -60,17 +60,23 @@ static inline void auc_each_end(list_itr_t **iter)
 extern void *auc_gres_data(list_t *gres_list, uint32_t id);
 
 /*
- * Settings of SchedulerParameters that are yes or no, read where they are: for job_submit,
- * which has no settings of its own. Plain string work.
+ * Settings of SchedulerParameters, read where they are: for job_submit, which has no settings of
+ * its own, and for what is to be known before the library is loaded. Plain string work.
  */
 
 /*
- * The last value among params that is yes or no, as settings.c has it.
+ * The last value among params that is yes or no.
  * IN params - may be NULL
  * IN key - with its '='
  * RET normal if there is none
  */
 extern bool auc_yes(const char *params, const char *key, bool normal);
+
+/*
+ * The last value with a key among params, if it is an absolute path; see auc_param() of request.h.
+ * RET NULL if there is none; caller must xfree()
+ */
+extern char *auc_path_param(const char *params, const char *key);
 
 /* Finding shared objects along PluginDir, and the select shim. */
 

@@ -121,22 +121,6 @@ extern void auc_invasic_note(char **comment, const auc_invasic_t *want)
 	xfree(note);
 }
 
-extern bool auc_param(const char *sched_params, const char *key, word_t *value)
-{
-	bool found = false;
-
-	for (const char *at = sched_params; at && *at;
-	     at += strcspn(at, ", "), at += strspn(at, ", ")) {
-		word_t word = { at, strcspn(at, ", ") };
-
-		if (!auc_begins(word, key))
-			continue;
-		*value = auc_after(word, strlen(key));
-		found = value->len;
-	}
-	return found;
-}
-
 extern bool auc_names_partition(const char *list, word_t name, bool *alone)
 {
 	bool found = false;

@@ -13,6 +13,7 @@
 #include "common.h"
 #include "compat.h"
 #include "library.h"
+#include "request.h"
 
 /* ---- Loading libaucsched.so or libaucsched-older.so ---- */
 
@@ -20,22 +21,21 @@
  * RTLD_LOCAL keeps Go's symbols to itself. Beside the plug-in comes first: that is the
  * library which was built with it.
  */
-static void *_open(const auc_settings_t *settings, char **path, char **why)
+static void *_open(const char *wanted, bool older, char **path, char **why)
 {
-	const char *older = settings->counts ? "" : "-older";
+	const char *name = older ? "libaucsched-older.so" : "libaucsched.so";
 	char *dir;
 	void *handle;
 
-	if (settings->library) {
-		*path = xstrdup(settings->library);
+	if (wanted) {
+		*path = xstrdup(wanted);
 	} else {
-		dir = auc_object_dir((const void *) auc_library_open);
-		*path = xstrdup_printf("%s/libaucsched%s.so", dir ? dir : ".",
-				       older);
+		dir = auc_object_dir((const void *) auc_library_load);
+		*path = xstrdup_printf("%s/%s", dir ? dir : ".", name);
 		xfree(dir);
 		if (access(*path, R_OK)) {
 			xfree(*path);
-			*path = xstrdup_printf("libaucsched%s.so", older);
+			*path = xstrdup(name);
 		}
 	}
 	if (!(handle = dlopen(*path, RTLD_NOW | RTLD_LOCAL)))
@@ -49,6 +49,7 @@ static int _resolve(auc_library_t *library, char **why)
 	const char *(*version)(void) =
 		dlsym(library->handle, "aucsched_version");
 
+	library->settings = dlsym(library->handle, "aucsched_settings");
 	library->open = dlsym(library->handle, "aucsched_open");
 	library->configure = dlsym(library->handle, "aucsched_configure");
 	library->cycle = dlsym(library->handle, "aucsched_cycle");
@@ -62,7 +63,7 @@ static int _resolve(auc_library_t *library, char **why)
 				      library->path, abi(), AUCSCHED_ABI);
 		return SLURM_ERROR;
 	}
-	if (!abi || !version || !library->open || !library->configure ||
+	if (!abi || !version || !library->settings || !library->open || !library->configure ||
 	    !library->cycle || !library->last_error || !library->close ||
 	    !library->save_files || !library->load_files) {
 		*why = xstrdup_printf("%s is not libaucsched", library->path);
@@ -73,29 +74,17 @@ static int _resolve(auc_library_t *library, char **why)
 }
 
 extern char *auc_library_differs(const auc_library_t *library,
-				 const auc_settings_t *settings)
+				 const char *wanted)
 {
 	char *words = NULL;
 
-	if (!library->handle || !xstrcmp(library->asked, settings->library))
+	if (!library->handle || !xstrcmp(library->asked, wanted))
 		return NULL;
 	words = xstrdup_printf("auc_library=%s is not what was loaded: %s stays until slurmctld is restarted, which alone can load another",
-			       settings->library ? settings->library : "(none)",
-			       library->path);
-	if (settings->library && access(settings->library, R_OK))
+			       wanted ? wanted : "(none)", library->path);
+	if (wanted && access(wanted, R_OK))
 		xstrfmtcat(words, "; and it can't be read: %m");
 	return words;
-}
-
-/* Once, until it is as it was again. */
-static void _say_differs(auc_library_t *library, const auc_settings_t *settings)
-{
-	char *words = auc_library_differs(library, settings);
-
-	if (words && !library->other)
-		error("aucsched: SchedulerParameters: %s", words);
-	library->other = words != NULL;
-	xfree(words);
 }
 
 extern char *auc_library_worker_fault(const auc_library_t *library)
@@ -107,26 +96,44 @@ extern char *auc_library_worker_fault(const auc_library_t *library)
 	return xstrdup(text);
 }
 
-extern int auc_library_open(auc_library_t *library,
-			    const auc_settings_t *settings, char **why)
+extern int auc_library_load(auc_library_t *library, const char *params,
+			    char **why)
 {
-	char text[512] = "";
+	char *wanted = auc_path_param(params, "auc_library="), *words;
+	word_t policy = { 0 };
 
 	if (!library->handle) {
 		xfree(library->path);
-		library->handle = _open(settings, &library->path, why);
-		if (!library->handle)
-			return SLURM_ERROR;
+		(void) auc_param(params, "auc_policy=", &policy);
+		library->handle = _open(wanted, auc_is(policy, "auction1") ||
+					auc_is(policy, "ipsched"),
+					&library->path, why);
 		xfree(library->asked);
-		library->asked = xstrdup(settings->library);
+		library->asked = xstrdup(wanted);
 	}
-	_say_differs(library, settings);
+	/* Once, until it is as it was again. */
+	words = auc_library_differs(library, wanted);
+	if (words && !library->other)
+		error("aucsched: SchedulerParameters: %s", words);
+	library->other = words != NULL;
+	xfree(words);
+	xfree(wanted);
+	if (!library->handle)
+		return SLURM_ERROR;
 	if (!library->version && _resolve(library, why)) {
 		/* What was opened is no Go library of ours: it can go. */
 		dlclose(library->handle);
 		library->handle = NULL;
 		return SLURM_ERROR;
 	}
+	return SLURM_SUCCESS;
+}
+
+extern int auc_library_open(auc_library_t *library,
+			    const auc_settings_t *settings, char **why)
+{
+	char text[512] = "";
+
 	library->scheduler = library->open(settings->engine, text,
 					   sizeof(text));
 	if (library->scheduler > 0)
@@ -141,7 +148,6 @@ extern int auc_library_configure(auc_library_t *library,
 {
 	char text[512] = "";
 
-	_say_differs(library, settings);
 	if (!library->configure(library->scheduler, settings->engine))
 		return SLURM_SUCCESS;
 	library->last_error(library->scheduler, text, sizeof(text));

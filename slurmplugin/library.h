@@ -12,11 +12,13 @@
 
 /* Loading libaucsched.so or libaucsched-older.so, and calling it. The agent's thread, without a lock. */
 
-typedef struct {
+typedef struct auc_library {
 	void *handle;		/* of dlopen(); never closed: Go can't be unloaded */
 	char *path;		/* as long as the handle */
 	const char *version;
 	int64_t scheduler;	/* of aucsched_open(); 0: none */
+	int (*settings)(const char *, struct aucsched_settings *, char *,
+			size_t);
 	int64_t (*open)(const char *, char *, size_t);
 	int (*configure)(int64_t, const char *);
 	int (*cycle)(int64_t, const struct aucsched_input *,
@@ -31,10 +33,14 @@ typedef struct {
 } auc_library_t;
 
 /*
- * Loads the library and opens a scheduler with the settings. To be called from the
+ * Loads the library that SchedulerParameters name, if none is loaded yet. To be called from the
  * agent's thread, after slurmctld has daemonised.
- * RET SLURM_SUCCESS, or SLURM_ERROR with the reason in *why; caller must xfree()
+ * RET SLURM_SUCCESS, or SLURM_ERROR with the reason in *why; caller must xfree(). So for the next two.
  */
+extern int auc_library_load(auc_library_t *library, const char *params,
+			    char **why);
+
+/* Opens a scheduler with the settings; or has the one that is open go by others. */
 extern int auc_library_open(auc_library_t *library,
 			    const auc_settings_t *settings, char **why);
 extern int auc_library_configure(auc_library_t *library,
@@ -43,10 +49,11 @@ extern void auc_library_close(auc_library_t *library);
 
 /*
  * What is wrong if auc_library has changed since a library was loaded, which stays.
+ * IN wanted - what it is now; NULL: none
  * RET NULL if nothing is; caller must xfree()
  */
 extern char *auc_library_differs(const auc_library_t *library,
-				 const auc_settings_t *settings);
+				 const char *wanted);
 
 /* Why a worker process failed in the last cycle; "" if nobody knows. Caller must xfree() */
 extern char *auc_library_worker_fault(const auc_library_t *library);

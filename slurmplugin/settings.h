@@ -7,45 +7,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "aucsched.h"
 #include "compat.h"
 
 /* What SchedulerParameters=auc_... say; docs/slurm.md has the list. The agent's thread alone. */
 
-typedef struct {
-	char *engine;		/* settings for aucsched_configure() */
-	int enabled;		/* auc_enabled: 0 or 1, as all others that are yes or no */
-	int shadow;		/* auc_mode=shadow: decisions are written down, and that is all */
-	int interval;		/* auc_interval, s */
-	int delay_ms;		/* auc_delay_ms */
-	int start_ms;		/* auc_start_ms */
-	int lock_percent;	/* auc_lock_percent */
-	int deadline_ms;	/* auc_deadline_ms */
-	int save;		/* auc_save */
-	int beyond_waits;	/* auc_beyond=wait; below 0 while none is known */
-	int net_s;		/* auc_net_s; 0: no such net */
-	int at_once;		/* auc_at_once */
-	int locality;		/* auc_locality */
-	int file_memory;	/* auc_file_memory, MB a node; 0: all that the node has */
-	int max_rpcs;		/* max_rpc_cnt; 0: none */
-	int offers;		/* auc_slurm_bids */
-	int preempt;		/* auc_preempt */
-	bool counts;		/* the policy counts memory, GPUs by type and licences: auction2 */
-	int limit;		/* window + depth: jobs handed to the library */
-	char *library;		/* auc_library; NULL: beside the plug-in, then the loader's path */
-	char *status;		/* auc_status; NULL: in StateSaveLocation */
-	char *shadow_file;	/* auc_shadow; NULL: in StateSaveLocation */
-	int shadow_mb;		/* auc_shadow_mb */
-	char *record;		/* auc_record; NULL: none */
-	char *partitions;	/* auc_partitions, names with commas between; NULL: all */
-	int users_share;	/* auc_users_share, percent */
-} auc_settings_t;
+typedef struct aucsched_settings auc_settings_t;
+
+struct auc_library;
 
 /*
- * Reads slurm.conf's SchedulerParameters into settings, which must be zero or of an
- * earlier call. A wrong value is logged by name and its default used. Conf read lock.
+ * Reads SchedulerParameters, by the library. A wrong value is logged by name and its default used. No lock.
+ * IN library - NULL: there is none, and all that is read is whether there is to be one, and auc_status
+ * OUT settings - whose texts stay until the next call
  */
-extern void auc_settings_read(auc_settings_t *settings);
-extern void auc_settings_free(auc_settings_t *settings);
+extern void auc_settings_read(auc_settings_t *settings,
+			      const struct auc_library *library,
+			      const char *params);
 
 /*
  * From the begin of a cycle to that of the next, at least, so that cycles hold the locks for no more

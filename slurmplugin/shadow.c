@@ -40,13 +40,6 @@ static struct {
 	time_t since;		/* when was looked last; 0: not known yet */
 } shadow;
 
-extern void auc_shadow_settings(auc_settings_t *settings)
-{
-	/* These are questions to Slurm's selection, and starts. */
-	settings->offers = settings->net_s = settings->at_once = 0;
-	settings->save = false;
-}
-
 static void _keep(job_record_t *job_ptr)
 {
 	AUC_GROW(shadow.jobs, shadow.cap, shadow.len + 1);

@@ -471,6 +471,27 @@ static void test_version(void)
 	EXPECT(aucsched_handles() == 0);
 }
 
+/* What the plug-ins are told of SchedulerParameters, in a buffer of any size. */
+static void test_parameters(void)
+{
+	const char *text = "defer,auc_interval=7,auc_status=/s,auc_partitions=a,b,auc_mode=odd,auc_work=5";
+	struct aucsched_settings s;
+	char buf[512];
+
+	EXPECT(aucsched_settings(text, &s, buf, sizeof buf) == AUCSCHED_OK);
+	EXPECT(s.enabled == 1 && s.interval == 7 && s.shadow == 0 && s.limit == 700 && s.record == NULL);
+	EXPECT(!strcmp(s.engine, "work=5 deadline_ms=500") && !strcmp(s.status, "/s") && !strcmp(s.partitions, "a,b"));
+	EXPECT(!strncmp(s.said, "!auc_mode=odd: must be on, shadow", 32) && strstr(s.said, "\nauc_work is deprecated") != NULL);
+	for (size_t len = 0; len < sizeof buf; len++) {
+		int rc;
+
+		memset(buf, 'x', sizeof buf);
+		rc = aucsched_settings(text, &s, buf, len);
+		EXPECT(buf[len] == 'x' && (rc ? rc == AUCSCHED_EINVAL && len < 32 : !strcmp(s.partitions, "a,b") && strlen(s.said) < len));
+	}
+	EXPECT(aucsched_settings(NULL, &s, buf, sizeof buf) == AUCSCHED_OK && s.said == NULL && s.net_s == 60);
+}
+
 static void test_settings(void)
 {
 	static const char *bad[] = {"window=0", "odd=1", "window", "solver=auto", "deadline_ms=0", "drafts=4097", "objective=\xff", ",=,", "policy=odd", "paper=yes throughput=yes"};
@@ -1092,6 +1113,8 @@ int main(int argc, char **argv)
 {
 	growth = argc > 1 && strcmp(argv[1], "sanitized") == 0 ? 16 * 1024 : 8 * 1024;
 	test_version();
+	test_parameters();
+	test_parameters();
 	test_settings();
 	test_fields();
 	test_bad_calls();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Package settings has what users may change of the auction: a preset, and seven settings on top of
-// it. Flags, the settings of libaucsched.so and of Slurm's plug-in (auction_settings.h), what
+// it. Flags, the settings of libaucsched.so and of Slurm's plug-in, what
 // "aucsched check" knows and the table of docs/slurm.md are made of it.
 package settings
 
@@ -198,6 +198,9 @@ func (s *Setting) Get(options any) int64 {
 	}
 	return f.Convert(reflect.TypeFor[int64]()).Int()
 }
+
+// SetTo sets the field of a setting in a struct that has it.
+func SetTo(s *Setting, options any, value int64) { s.set(options, value) }
 
 func (s *Setting) set(options any, value int64) {
 	if s.Field == "" {

@@ -17,7 +17,6 @@ var rewrite = flag.Bool("rewrite", false, "rewrite what is made of the table")
 // What is made of the table is as it says.
 func TestMade(t *testing.T) {
 	for _, c := range []struct{ file, begin, end, made string }{
-		{"slurmplugin/auction_settings.h", "", "", header()},
 		{"docs/slurm.md", "<!-- made from internal/settings -->\n", "<!-- so far -->\n", table()},
 		{"cshim/aucsched.h", " *   preset=", " *   node_limits=", list()},
 	} {
@@ -42,48 +41,6 @@ func TestMade(t *testing.T) {
 			require.Equal(t, want, string(text), "%s: go test ./internal/settings -rewrite", c.file)
 		}
 	}
-}
-
-// header has the settings as rows of the table in slurmplugin/settings.c.
-func header() string {
-	var b strings.Builder
-	b.WriteString("/* SPDX-License-Identifier: GPL-2.0-or-later */\n\n" +
-		"/* Settings of the auction. Made: go test ./internal/settings -rewrite. */\n" +
-		"#ifndef AUC_AUCTION_SETTINGS_H\n#define AUC_AUCTION_SETTINGS_H\n\n" +
-		"/* name, least, most, values, key of the library, why it goes with the next version */\n" +
-		"#define AUC_AUCTION_SETTINGS \\\n")
-	fmt.Fprintf(&b, "\t{ \"preset\", 0, 0, %q, \"preset\", NULL }, \\\n", strings.Join(Names(), "|"))
-	for _, p := range Presets {
-		if p.Old != "" {
-			fmt.Fprintf(&b, "\t{ %q, 0, 0, \"no|yes\", %q, %q }, \\\n", p.Old, p.Old, "use auc_"+Instead(p.Old))
-		}
-	}
-	rows := make([]string, 0, len(All))
-	for _, s := range All {
-		if s.Meaning == "" {
-			continue
-		}
-		values, instead := "NULL", "NULL"
-		if s.Values != nil {
-			values = fmt.Sprintf("%q", strings.Join(s.Values, "|"))
-		}
-		if s.Instead != "" {
-			instead = fmt.Sprintf("%q", s.Instead)
-		}
-		rows = append(rows, fmt.Sprintf("\t{ %q, %d, %d, %s, %q, %s }", s.Name, s.Low, s.High, values, s.Key(), instead))
-	}
-	b.WriteString(strings.Join(rows, ", \\\n") + "\n\n" +
-		"/* name, older name, window, depth */\n#define AUC_PRESETS \\\n")
-	rows = rows[:0]
-	for i := range Presets {
-		p, older := &Presets[i], "NULL"
-		if p.Old != "" {
-			older = fmt.Sprintf("%q", p.Old)
-		}
-		value := func(name string) int64 { return p.Value(Find(name)) }
-		rows = append(rows, fmt.Sprintf("\t{ %q, %s, %d, %d }", p.Name, older, value("window"), value("depth")))
-	}
-	return b.String() + strings.Join(rows, ", \\\n") + "\n\n#endif\n"
 }
 
 // table is that of docs/slurm.md.

@@ -131,16 +131,11 @@ static const struct {
 static void _test_locality(void)
 {
 	for (int i = 0; i < ARRAY_SIZE(localities); i++) {
-		auc_settings_t s = { 0 };
-		char *params = xstrdup(localities[i].params);
+		const char *params = localities[i].params;
+		auc_settings_t s = units_settings(params);
 
-		slurm_conf.sched_params = params;
-		auc_settings_read(&s);
 		CHECK(s.locality == localities[i].on, "%s", params);
 		CHECK(auc_locality_is_on(params) == localities[i].on, "%s", params);
-		slurm_conf.sched_params = NULL;
-		auc_settings_free(&s);
-		xfree(params);
 	}
 }
 

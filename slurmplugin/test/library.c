@@ -9,11 +9,8 @@
 #include "../status.h"
 #include "units.h"
 
-static int configured;
-
 static int _configure(int64_t handle, const char *settings)
 {
-	configured++;
 	return settings ? AUCSCHED_EINVAL : 0;
 }
 
@@ -37,18 +34,18 @@ static void _test_library(void)
 
 	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
 		auc_library_t library = { .handle = &library,
-			.path = xstrdup("/loaded.so"), .configure = _configure,
+			.path = xstrdup("/loaded.so"), .version = "1",
 			.asked = xstrdup(cases[i].asked) };
-		auc_settings_t settings = { .library = (char *) cases[i].now };
-		char *words = auc_library_differs(&library, &settings), *why;
+		char *params = cases[i].now ?
+			xstrdup_printf("auc_library=%s", cases[i].now) : NULL;
+		char *words = auc_library_differs(&library, cases[i].now), *why;
 
 		CHECK(!words == !cases[i].words[0], "%s: %s", cases[i].now, words);
 		for (int k = 0; words && (k < 3); k++)
 			CHECK(strstr(words, cases[i].words[k]), "%s", words);
-		configured = 0;
-		CHECK(!auc_library_configure(&library, &settings, &why) &&
-		      (configured == 1) && (library.other == !!words), "%s",
-		      cases[i].now);
+		CHECK(!auc_library_load(&library, params, &why) &&
+		      (library.other == !!words), "%s", cases[i].now);
+		xfree(params);
 		xfree(words);
 		xfree(library.path);
 		xfree(library.asked);

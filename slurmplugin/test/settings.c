@@ -3,16 +3,20 @@
 /* SchedulerParameters. */
 #include <string.h>
 
+#include "../library.h"
 #include "../settings.h"
+#include "../common.h"
 #include "units.h"
 
 extern auc_settings_t units_settings(const char *params)
 {
+	static auc_library_t library;
 	auc_settings_t settings = { 0 };
+	char *own = xstrdup_printf("auc_library=%s", units_library), *why = NULL;
 
-	slurm_conf.sched_params = xstrdup(params);
-	auc_settings_read(&settings);
-	xfree(slurm_conf.sched_params);
+	CHECK(!auc_library_load(&library, own, &why), "%s: %s", own, why);
+	auc_settings_read(&settings, &library, params);
+	xfree(own);
 	return settings;
 }
 
@@ -43,7 +47,6 @@ static void _test_nets(void)
 		CHECK((s.net_s == nets[i].net_s) &&
 		      (s.at_once == nets[i].at_once), "%s: %d %d",
 		      nets[i].params, s.net_s, s.at_once);
-		auc_settings_free(&s);
 	}
 }
 
@@ -95,16 +98,15 @@ static const struct {
 static void _test_settings(void)
 {
 	auc_settings_t defaults = units_settings(NULL), s;
+	char *engine = xstrdup(defaults.engine);
 
 	CHECK(defaults.lock_percent == 10, "%d", defaults.lock_percent);
 	s = units_settings("auc_lock_percent=0");
 	CHECK(s.lock_percent == 10, "%d", s.lock_percent); /* it divides */
-	auc_settings_free(&s);
 	s = units_settings("auc_lock_percent=5");
 	CHECK(auc_pace_ms(&s, 40000) == 800, "%d", (int) auc_pace_ms(&s, 40000));
 	CHECK(auc_pace_ms(&s, INT64_MAX) == 60000, "%d",
 	      (int) auc_pace_ms(&s, INT64_MAX));
-	auc_settings_free(&s);
 	CHECK(defaults.enabled && (defaults.interval == 3) &&
 	      (defaults.limit == 700), "%d %d", defaults.interval,
 	      defaults.limit);
@@ -113,23 +115,18 @@ static void _test_settings(void)
 	      !xstrcmp(s.status, "/a"), "%s", s.engine);
 	CHECK(strstr(s.engine, "bids=4") && strstr(s.engine, "window=10") &&
 	      strstr(s.engine, "worker=/x/y"), "%s", s.engine);
-	auc_settings_free(&s);
 	s = units_settings("auc_file_memory=5,auc_file_age=60");
 	CHECK((s.file_memory == 5) && strstr(s.engine, "file_age_s=60") &&
-	      !strstr(defaults.engine, "file_age_s"), "%s", s.engine);
-	auc_settings_free(&s);
+	      !strstr(engine, "file_age_s"), "%s", s.engine);
 	s = units_settings("auc_solver=auto");
 	CHECK(strstr(s.engine, "worker=/"), "%s", s.engine);
-	auc_settings_free(&s);
 	/* The library has what a preset implies; the plug-in goes by some of it. */
-	CHECK(!xstrcmp(defaults.engine, "deadline_ms=500"), "%s",
-	      defaults.engine);
+	CHECK(!xstrcmp(engine, "deadline_ms=500"), "%s", engine);
 	for (int i = 0; i < ARRAY_SIZE(presets); i++) {
 		s = units_settings(presets[i].params);
 		CHECK(strstr(s.engine, presets[i].engine) &&
 		      (s.limit == presets[i].limit), "%s: %s %d",
 		      presets[i].params, s.engine, s.limit);
-		auc_settings_free(&s);
 	}
 	s = units_settings("auc_policy=auction2,auc_policy=ipsched,auc_node_limits=no,auc_on_timeout=halve,auc_contiguous_bids=yes");
 	CHECK(strstr(s.engine, "policy=ipsched") &&
@@ -137,19 +134,16 @@ static void _test_settings(void)
 	      strstr(s.engine, "node_limits=no") &&
 	      strstr(s.engine, "on_timeout=halve") &&
 	      strstr(s.engine, "contiguous_bids=yes"), "%s", s.engine);
-	auc_settings_free(&s);
 	for (int i = 0; i < ARRAY_SIZE(beyond); i++) {
 		s = units_settings(beyond[i].params);
 		CHECK(s.beyond_waits == beyond[i].waits, "%s: %d",
 		      beyond[i].params, s.beyond_waits);
-		auc_settings_free(&s);
 	}
 	/* What is wrong is left out, each by itself. */
 	s = units_settings("auc_interval=0,auc_window=x,auc_bids=,auc_deadline_ms=1e3,auc_enabled=maybe,auc_objective=fun,auc_patience=-1,auc_compact=1,auc_throughput=,auc_policy=auction,auc_paper=on,auc_contiguous_bids=,auc_node_limits=0,auc_on_timeout=half,auc_library=lib.so,auc_nonsense=1,auc_,auc_depth,auc_preset=,auc_preset=shor,auc_work=-1,auc_file_age=-1,auc_file_memory=4G");
-	CHECK(s.enabled && (s.interval == defaults.interval) && !s.library &&
-	      !xstrcmp(s.engine, defaults.engine), "%s", s.engine);
-	auc_settings_free(&s);
-	auc_settings_free(&defaults);
+	CHECK(s.enabled && (s.interval == defaults.interval) &&
+	      !xstrcmp(s.engine, engine), "%s", s.engine);
+	xfree(engine);
 }
 
 static const struct {
@@ -173,29 +167,49 @@ static void _test_part_of_the_jobs(void)
 
 	CHECK((s.users_share == 100) && !s.shadow && (s.shadow_mb == 16) &&
 	      !s.shadow_file && !s.record, "%d", s.users_share);
-	auc_settings_free(&s);
 	for (int i = 0; i < ARRAY_SIZE(lists); i++) {
 		s = units_settings(lists[i].params);
 		CHECK(!xstrcmp(s.partitions, lists[i].partitions), "%s: %s",
 		      lists[i].params, s.partitions);
-		auc_settings_free(&s);
 	}
 	s = units_settings("auc_mode=shadow,auc_shadow=/a,auc_shadow_mb=1,auc_record=/b,auc_users_share=0,auc_interval=7");
 	CHECK(s.shadow && s.enabled && !xstrcmp(s.shadow_file, "/a") &&
 	      (s.shadow_mb == 1) && !xstrcmp(s.record, "/b") &&
 	      !s.users_share && (s.interval == 7), "%d", s.shadow_mb);
-	auc_settings_free(&s);
 	s = units_settings("auc_mode=off,auc_mode=,auc_mode=Shadow,auc_shadow=a,auc_shadow_mb=0,auc_record=,auc_users_share=101");
 	CHECK(!s.shadow && !s.shadow_file && (s.shadow_mb == 16) &&
 	      !s.record && (s.users_share == 100), "%d", s.users_share);
-	auc_settings_free(&s);
 	s = units_settings("auc_mode=shadow,auc_mode=on");
 	CHECK(!s.shadow, "the last one counts");
-	auc_settings_free(&s);
+}
+
+/* What is known where there is no library: whether one is wanted, which, and where to say that it is not there. */
+static void _test_early(void)
+{
+	static const struct {
+		const char *params, *value;
+	} cases[] = {
+		{ NULL, NULL }, { "auc_library=x", NULL }, { "auc_library=", NULL },
+		{ "a,auc_library=/x auc_library=/y,b", "/y" }, { "xauc_library=/x", NULL },
+	};
+	auc_settings_t s;
+
+	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *value = auc_path_param(cases[i].params, "auc_library=");
+
+		CHECK(!xstrcmp(value, cases[i].value), "%s: %s", cases[i].params, value);
+		xfree(value);
+	}
+	auc_settings_read(&s, NULL, "auc_enabled=no,auc_status=/s,auc_interval=7");
+	CHECK(!s.enabled && !xstrcmp(s.status, "/s") && !s.engine && !s.save &&
+	      s.lock_percent, "%s", s.status);
+	auc_settings_read(&s, NULL, NULL);
+	CHECK(s.enabled && !s.status && (s.users_share == 100), "%s", s.status);
 }
 
 extern void test_settings(void)
 {
+	_test_early();
 	_test_part_of_the_jobs();
 	_test_settings();
 	_test_nets();

@@ -12,12 +12,14 @@
 #include "units.h"
 
 int units_failed, units_checked;
+const char *units_library;
 
 int main(int argc, char **argv)
 {
 	log_options_t options = LOG_OPTS_STDERR_ONLY;
 	unsigned seed = argc > 1 ? atoi(argv[1]) : 1;
 
+	units_library = argc > 2 ? argv[2] : "libaucsched.so";
 	options.stderr_level = LOG_LEVEL_QUIET;
 	log_init(argv[0], options, SYSLOG_FACILITY_USER, NULL);
 	test_ranges(seed);
@@ -30,7 +32,7 @@ int main(int argc, char **argv)
 	test_memos();
 	test_features(seed);
 	test_blocks();
-	test_shapes(seed, argc > 2 ? argv[2] : "libaucsched.so");
+	test_shapes(seed, units_library);
 	test_journal(seed);
 	test_savers();
 	test_tiers(seed);

@@ -37,7 +37,10 @@ extern bool units_sound_range(const auc_gpus_t *range);
 extern void units_fuzz_range(const char *text);
 extern void units_fuzz_script(const char *script);
 
-/* The settings that SchedulerParameters give. The caller frees them. */
+/* The file of libaucsched.so. */
+extern const char *units_library;
+
+/* The settings that SchedulerParameters give, by the library. The texts stay until the next call. */
 extern auc_settings_t units_settings(const char *params);
 
 /* A file each. The same seed gives the same inputs. */

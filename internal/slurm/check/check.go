@@ -8,17 +8,16 @@ import (
 	"cmp"
 	"debug/elf"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/input"
 	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/slurm/conf"
+	"github.com/aucsched/aucsched/internal/slurm/params"
 )
 
 // Finding is what a file says that is wrong, or worth to know.
@@ -258,71 +257,6 @@ func (c *checker) left() {
 	}
 }
 
-// kind is what a setting may be: a whole number from low to high, one of values, an absolute path,
-// or any word.
-type kind struct {
-	low, high int64
-	values    []string
-	path      bool
-}
-
-// known are the settings of the plug-in without "auc_", as slurmplugin/settings.c has them, with
-// which a test compares them.
-var known = withAuctions(map[string]kind{
-	"interval": {low: 1, high: 3600}, "delay_ms": {high: 60000}, "start_ms": {low: 1, high: 60000},
-	"lock_percent": {low: 1, high: 100}, "deadline_ms": {low: 1, high: 600000}, "file_memory": {high: 2147483647},
-	"file_age": {high: 31536000}, "slurm_bids": {high: 10000}, "net_s": {high: 86400},
-	"users_share": {high: 100}, "shadow_mb": {low: 1, high: 4096},
-
-	"enabled": {values: noYes}, "mode": {values: []string{"on", "shadow"}}, "shadow": {path: true}, "record": {path: true},
-	"partitions": {}, "save": {values: noYes}, "beyond": {values: []string{"slurm", "wait"}},
-	"locality": {values: noYes}, "at_once": {values: noYes}, "preempt": {values: noYes},
-	"policy":      {values: []string{"auction2", "auction1", "ipsched"}},
-	"node_limits": {values: noYes}, "on_timeout": {values: []string{"incumbent", "halve"}},
-	"solver": {values: []string{"native", "auto", "highs"}}, "worker": {path: true}, "library": {path: true},
-	"alternatives": {values: noYes}, "gpu_ranges": {values: noYes},
-	"invasic": {}, "invasic_socket": {path: true}, "invasic_urgent": {}, "status": {path: true},
-})
-
-var noYes = []string{"no", "yes"}
-
-// withAuctions adds the settings of the auction.
-func withAuctions(kinds map[string]kind) map[string]kind {
-	kinds["preset"] = kind{values: settings.Names()}
-	for _, p := range settings.Presets {
-		if p.Old != "" {
-			kinds[p.Old] = kind{values: noYes}
-		}
-	}
-	for _, s := range settings.All {
-		if s.Meaning != "" {
-			kinds[s.Name] = kind{s.Low, s.High, s.Values, false}
-		}
-	}
-	return kinds
-}
-
-// wrong says what a value must be instead; "" if it is fine.
-func (k *kind) wrong(value string) string {
-	switch {
-	case k.high > 0:
-		if n, err := strconv.ParseInt(value, 10, 64); err != nil || n < k.low || n > k.high {
-			return fmt.Sprintf("must be a whole number from %d to %d", k.low, k.high)
-		}
-	case k.values != nil:
-		if !slices.Contains(k.values, value) {
-			return "must be " + strings.Join(k.values, ", ")
-		}
-	case k.path:
-		if !filepath.IsAbs(value) {
-			return "must be an absolute path"
-		}
-	case value == "":
-		return "must not be empty"
-	}
-	return ""
-}
-
 // mostFindings bounds findings of one kind: a file may have very many lines, and a line words.
 const mostFindings = 100
 
@@ -333,56 +267,36 @@ func (c *checker) settings() {
 		return
 	}
 	given := map[string]string{}
-	var more []string // of the partitions
 	begin := len(c.found)
-	last := "" // the setting before, to which words without "=" belong: auc_partitions=a,b
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
-		key, value, assigned := strings.Cut(word, "=")
-		name, ours := strings.CutPrefix(key, "auc_")
-		if !ours {
-			if last == "partitions" && !assigned {
-				more = append(more, word)
-			} else {
-				last = ""
-			}
-			continue
-		}
+	for _, g := range params.Split(text) {
 		if len(c.found)-begin >= mostFindings {
 			c.problem(line, "SchedulerParameters", "", "the rest was not looked at")
 			break
 		}
-		last = name
-		k, ok := known[name]
-		switch {
+		key := "auc_" + g.Name
+		switch why, ok := params.Wrong(g.Name, g.Value); {
 		case !ok:
-			c.problem(line, key, value, "there is no such setting"+meant(name))
-		case !assigned:
-			c.problem(line, key, value, "a value is missing")
-		case k.wrong(value) != "":
-			c.problem(line, key, value, k.wrong(value)+"; the default is used")
+			c.problem(line, key, g.Value, why+meant(g.Name))
+		case !g.Assigned:
+			c.problem(line, key, g.Value, "a value is missing")
+		case why != "":
+			c.problem(line, key, g.Value, why+"; the default is used")
 		default:
-			if before, twice := given[name]; twice && before != value {
-				c.note(line, key, value, fmt.Sprintf("given before as %s: the last one counts", before))
+			if before, twice := given[g.Name]; twice && before != g.Value {
+				c.note(line, key, g.Value, fmt.Sprintf("given before as %s: the last one counts", before))
 			}
-			if instead := settings.Instead(name); instead != "" {
-				instead = strings.Replace(instead, "preset=", "use auc_preset=", 1)
-				c.note(line, key, value, "is deprecated, and the next version does not have it: "+instead)
+			if instead := params.Instead(g.Name); instead != "" {
+				c.note(line, key, g.Value, "is deprecated, and the next version does not have it: "+instead)
 			}
-			given[name] = value
-			if name == "partitions" {
-				more = nil
-			}
+			given[g.Name] = g.Value
 		}
-	}
-	if given["partitions"] != "" {
-		given["partitions"] = strings.Join(append([]string{given["partitions"]}, more...), ",")
 	}
 	c.together(line, given)
 }
 
 // meant names the setting that was meant.
 func meant(name string) string {
-	if best := input.Nearest(name, slices.Sorted(maps.Keys(known))); best != "" {
+	if best := input.Nearest(name, params.Names()); best != "" {
 		return "; did you mean auc_" + best + "?"
 	}
 	return ""
@@ -421,10 +335,7 @@ func (c *checker) together(line *conf.Line, given map[string]string) {
 			c.problem(line, "auc_"+name, file, "its directory is not there")
 		}
 	}
-	if solver := given["solver"]; (solver == "auto" || solver == "highs") && given["worker"] == "" && !c.exists(defaultWorker) {
-		c.problem(line, "auc_solver", solver, "needs auc_worker, as "+defaultWorker+" is not there")
+	if solver := given["solver"]; (solver == "auto" || solver == "highs") && given["worker"] == "" && !c.exists(params.Worker) {
+		c.problem(line, "auc_solver", solver, "needs auc_worker, as "+params.Worker+" is not there")
 	}
 }
-
-// defaultWorker is AUC_WORKER of the plug-ins.
-const defaultWorker = "/usr/bin/aucsched"

@@ -6,36 +6,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
-
-// The plug-in's own tables are the source of settings.
-func TestSettingsAreThoseOfThePlugin(t *testing.T) {
-	want := map[string]kind{}
-	row := regexp.MustCompile(`(?m)^\t\{ "(\w+)", (\d+), (\d+), (NULL|PATH|WORD|"[^"]*")`)
-	for _, file := range []string{"settings.c", "auction_settings.h"} {
-		text, err := os.ReadFile("../../../slurmplugin/" + file)
-		require.NoError(t, err)
-		for _, m := range row.FindAllStringSubmatch(string(text), -1) {
-			k := kind{path: m[4] == "PATH"}
-			k.low, err = strconv.ParseInt(m[2], 10, 64)
-			require.NoError(t, err)
-			k.high, err = strconv.ParseInt(m[3], 10, 64)
-			require.NoError(t, err)
-			if values, ok := strings.CutPrefix(m[4], `"`); ok {
-				k.values = strings.Split(strings.Trim(values, `"`), "|")
-			}
-			want[m[1]] = k
-		}
-	}
-	require.Greater(t, len(want), 40)
-	require.Equal(t, want, known)
-}
 
 // plugin makes an object with a plugin_version, or skips where there is no compiler.
 func plugin(t *testing.T, path string, version int) {

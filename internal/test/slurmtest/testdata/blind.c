@@ -4,6 +4,7 @@
  * A libaucsched.so for tests that is blind: whatever it is shown, every job waits. The
  * net below it has to catch them all.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "aucsched.h"
@@ -21,6 +22,23 @@ int aucsched_abi(void)
 const char *aucsched_version(void)
 {
 	return "blind";
+}
+
+/* Those that the tests give, and defaults. */
+int aucsched_settings(const char *text, struct aucsched_settings *out,
+		      char *buf, size_t len)
+{
+	const char *net = text ? strstr(text, "auc_net_s=") : NULL;
+
+	*out = (struct aucsched_settings) {
+		.enabled = 1, .interval = 1, .delay_ms = 1000, .start_ms = 500,
+		.deadline_ms = 200, .lock_percent = 10, .save = 1,
+		.preempt = 1, .counts = 1, .users_share = 100,
+		.shadow_mb = 16, .net_s = net ? atoi(net + 10) : 60,
+		.beyond_waits = text && strstr(text, "auc_beyond=wait"),
+		.limit = text && strstr(text, "auc_window=5") ? 10 : 700,
+		.engine = "deadline_ms=200" };
+	return AUCSCHED_OK;
 }
 
 int64_t aucsched_open(const char *settings, char *err, size_t errlen)
