@@ -8,7 +8,7 @@
  *
  * A scheduler opens a handle, then calls aucsched_cycle() with flat arrays that
  * describe the machine, the running jobs and the queue, and reads flat decisions.
- * The library looks at nothing else: no file, no environment variable, no clock but
+ * The library looks at nothing else: no file but that of aucsched_shadow(), no environment variable, no clock but
  * the process's monotonic one, clock_gettime(CLOCK_MONOTONIC), for the deadline and
  * cycle_us. (A worker process lives on the kernel's.)
  *
@@ -53,7 +53,7 @@ extern "C" {
 #endif
 
 /* Raised whenever a structure, a code or a meaning below changes. 5: further resources, 6: quotas, 7: switches,
- * 8: shares of GPUs, and preemption, 9: aucsched_settings(). */
+ * 8: shares of GPUs, and preemption, 9: aucsched_settings(), aucsched_shadow(). */
 #define AUCSCHED_ABI 9
 
 /* Return values. */
@@ -456,6 +456,54 @@ size_t aucsched_last_error(int64_t handle, char *buf, size_t len);
 
 /* Likewise, why a worker process failed in the last cycle; "" if none did (output.worker_failures). */
 size_t aucsched_worker_fault(int64_t handle, char *buf, size_t len);
+
+/*
+ * Shadow mode of Slurm's plug-ins: what the auction would have started, and what Slurm did, in a file that "aucsched
+ * shadow" reads. Texts may be NULL.
+ */
+
+/* A place of a run of a job. */
+struct aucsched_at {
+	int64_t time;      /* from when, s; 0: there is none */
+	const char *nodes;
+	uint32_t cpus, gpus;
+};
+
+/* What is known of one run of a job: whatever is requeued is another one. */
+struct aucsched_run {
+	uint32_t job;      /* of a task: its array's */
+	uint32_t task;     /* AUCSCHED_NO_JOB: it is no task of an array */
+	uint32_t restarts, user;
+	uint32_t cpus, nodes; /* as asked for */
+	int64_t submit, eligible;
+	const char *partition;
+	struct aucsched_at would, slurm;
+	uint32_t victims;  /* of would: jobs that had to end first */
+	char bid_class;    /* likewise */
+	uint8_t reserved[3];
+	const char *before; /* what the last cycle before Slurm's start said of it */
+	const char *left;  /* the word why it was left to Slurm */
+	int64_t end;       /* 0: it has not ended */
+	const char *state; /* how it did */
+};
+
+struct aucsched_shadow {
+	const char *path, *slurm, *settings; /* the file; Slurm's version */
+	int64_t limit;     /* bytes, of the file and PATH.old together */
+	uint32_t mode;     /* permissions */
+	uint32_t interval; /* s */
+	uint32_t queue;    /* jobs that wait */
+	uint32_t decided;  /* 1: the handle's last cycle was on in */
+	const struct aucsched_input *in;
+	const struct aucsched_run *runs;
+	uint32_t runs_len, reserved;
+};
+
+/*
+ * Appends what is new to the file, with a look at the machine at most once a minute. AUCSCHED_EFAILED, as long as it can't
+ * be written: it is kept then, up to half of the limit, and tried again by later calls.
+ */
+int aucsched_shadow(int64_t handle, const struct aucsched_shadow *shadow);
 
 /* Closes a handle and frees its memory. Its worker process, if any, is gone when this returns. */
 int aucsched_close(int64_t handle);

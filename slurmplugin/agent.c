@@ -866,8 +866,8 @@ static void _shadow_cycle(bool wanted)
 		_give_up("failing", status.last_failure);
 	_pace(locked);
 	auc_figure_add(&status.lock_us, locked);
-	auc_shadow_measure(&snapshot, decided ? &out : NULL);
-	auc_shadow_write(&settings, path, private_jobs, library.version);
+	auc_shadow_write(&settings, path, private_jobs, &library, &snapshot,
+			 decided);
 	if (decided)
 		auc_figure_add(&status.cycle_us, auc_now_us() - begin);
 	xfree(path);

@@ -6,6 +6,7 @@
 
 #include "aucsched.h"
 #include "compat.h"
+#include "library.h"
 #include "settings.h"
 #include "snapshot.h"
 
@@ -41,20 +42,18 @@ extern void auc_shadow_look(const char *path);
 extern void auc_shadow_note(const auc_snapshot_t *snapshot,
 			    const struct aucsched_output *out);
 
-/* A look at the machine, with or without a decision (NULL). No lock. */
-extern void auc_shadow_measure(const auc_snapshot_t *snapshot,
-			       const struct aucsched_output *out);
-
 /* The file's name, which the caller frees. No lock. */
 extern char *auc_shadow_path(const auc_settings_t *settings,
 			     const char *state_dir);
 
 /*
- * Writes what is new. No lock: it may take its time.
+ * Has the library write what is new, and a look at the machine. No lock: it may take its time.
  * IN secret - nobody but its owner may read the file
+ * IN decided - the library's last cycle was on the snapshot
  */
 extern void auc_shadow_write(const auc_settings_t *settings, const char *path,
-			     bool secret, const char *version);
+			     bool secret, const auc_library_t *library,
+			     const auc_snapshot_t *snapshot, bool decided);
 
 extern void auc_shadow_free(void);
 

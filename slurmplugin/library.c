@@ -55,6 +55,7 @@ static int _resolve(auc_library_t *library, char **why)
 	library->cycle = dlsym(library->handle, "aucsched_cycle");
 	library->save_files = dlsym(library->handle, "aucsched_save_files");
 	library->load_files = dlsym(library->handle, "aucsched_load_files");
+	library->shadow = dlsym(library->handle, "aucsched_shadow");
 	library->last_error = dlsym(library->handle, "aucsched_last_error");
 	library->worker_fault = dlsym(library->handle, "aucsched_worker_fault");
 	library->close = dlsym(library->handle, "aucsched_close");
@@ -64,7 +65,7 @@ static int _resolve(auc_library_t *library, char **why)
 		return SLURM_ERROR;
 	}
 	if (!abi || !version || !library->settings || !library->open || !library->configure ||
-	    !library->cycle || !library->last_error || !library->close ||
+	    !library->cycle || !library->shadow || !library->last_error || !library->close ||
 	    !library->save_files || !library->load_files) {
 		*why = xstrdup_printf("%s is not libaucsched", library->path);
 		return SLURM_ERROR;

@@ -25,6 +25,7 @@ typedef struct auc_library {
 		     struct aucsched_output *);
 	int64_t (*save_files)(int64_t, void *, size_t);
 	int (*load_files)(int64_t, const void *, size_t);
+	int (*shadow)(int64_t, const struct aucsched_shadow *);
 	size_t (*last_error)(int64_t, char *, size_t);
 	size_t (*worker_fault)(int64_t, char *, size_t); /* NULL: an older library */
 	int (*close)(int64_t);

@@ -8,6 +8,7 @@
  * back afterwards, under the same locks, so that nobody ever sees them.
  */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "agent.h"
 #include "common.h"
@@ -38,6 +39,9 @@ static struct {
 	time_t job_update, node_update, part_update;
 	int count;		/* of all jobs */
 	time_t since;		/* when was looked last; 0: not known yet */
+	struct aucsched_run *runs; /* that are to be written; they own partition and nodes */
+	size_t runs_len, runs_cap;
+	char *said;		/* the fault of the file that was logged */
 } shadow;
 
 static void _keep(job_record_t *job_ptr)
@@ -113,26 +117,25 @@ extern void auc_shadow_end(void)
 
 /* ---- what Slurm does ---- */
 
-static auc_shadow_key_t _key(const job_record_t *job_ptr)
+static void _set_key(struct aucsched_run *run, const job_record_t *job_ptr)
 {
 	bool task = job_ptr->array_task_id != NO_VAL;
 
-	return (auc_shadow_key_t) {
-		.job = task ? job_ptr->array_job_id : job_ptr->job_id,
-		.task = task ? job_ptr->array_task_id : NO_VAL,
-		.restarts = job_ptr->restart_cnt,
-	};
+	run->job = task ? job_ptr->array_job_id : job_ptr->job_id;
+	run->task = task ? job_ptr->array_task_id : AUCSCHED_NO_JOB;
+	run->restarts = job_ptr->restart_cnt;
 }
 
 /* What it asks for. */
-static auc_shadow_run_t _run(const job_record_t *job_ptr)
+static struct aucsched_run _run(const job_record_t *job_ptr)
 {
-	auc_shadow_run_t run = {
-		.key = _key(job_ptr), .user = job_ptr->user_id,
+	struct aucsched_run run = {
+		.user = job_ptr->user_id,
 		.partition = job_ptr->part_ptr ? job_ptr->part_ptr->name :
 			job_ptr->partition,
 	};
 
+	_set_key(&run, job_ptr);
 	if (job_ptr->details) {
 		run.submit = job_ptr->details->submit_time;
 		run.eligible = job_ptr->details->begin_time;
@@ -140,6 +143,28 @@ static auc_shadow_run_t _run(const job_record_t *job_ptr)
 		run.nodes = job_ptr->details->min_nodes;
 	}
 	return run;
+}
+
+/* Until it is written, without the locks. */
+static void _add(struct aucsched_run run)
+{
+	run.partition = xstrdup(run.partition);
+	run.would.nodes = xstrdup(run.would.nodes);
+	run.slurm.nodes = xstrdup(run.slurm.nodes);
+	AUC_GROW(shadow.runs, shadow.runs_cap, shadow.runs_len + 1);
+	shadow.runs[shadow.runs_len++] = run;
+}
+
+static void _free_runs(void)
+{
+	for (size_t i = 0; i < shadow.runs_len; i++) {
+		const char *texts[] = { shadow.runs[i].partition,
+			shadow.runs[i].would.nodes, shadow.runs[i].slurm.nodes };
+
+		for (int k = 0; k < ARRAY_SIZE(texts); k++)
+			xfree(texts[k]);
+	}
+	shadow.runs_len = 0;
 }
 
 static uint32_t _gpus(const job_record_t *job_ptr)
@@ -186,14 +211,14 @@ static void _look_at(const job_record_t *job_ptr)
 	bool over = IS_JOB_FINISHED(job_ptr), started = _has_started(job_ptr);
 	bool begun = started && (job_ptr->start_time >= shadow.since);
 	const auc_memo_t *memo;
-	auc_shadow_run_t run;
+	struct aucsched_run run;
 
 	if (IS_JOB_PENDING(job_ptr) ||
 	    !(begun || (over && (job_ptr->end_time >= shadow.since))))
 		return;
 	run = _run(job_ptr);
 	if (started)
-		run.slurm = (auc_shadow_place_t) {
+		run.slurm = (struct aucsched_at) {
 			.time = job_ptr->start_time, .nodes = job_ptr->nodes,
 			.cpus = job_ptr->total_cpus, .gpus = _gpus(job_ptr),
 		};
@@ -208,7 +233,15 @@ static void _look_at(const job_record_t *job_ptr)
 		run.end = job_ptr->end_time;
 		run.state = job_state_string(job_ptr->job_state & JOB_STATE_BASE);
 	}
-	auc_shadow_add(&run);
+	_add(run);
+}
+
+/* When the file was last written; 0: there is none. */
+static time_t _written(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : st.st_mtime;
 }
 
 extern void auc_shadow_look(const char *path)
@@ -217,7 +250,7 @@ extern void auc_shadow_look(const char *path)
 	job_record_t *job_ptr;
 
 	/* What was started while slurmctld was down for a moment is told too. */
-	if (!shadow.since && ((shadow.since = auc_shadow_before(path)) + DOWN_SECONDS < now))
+	if (!shadow.since && ((shadow.since = _written(path)) + DOWN_SECONDS < now))
 		shadow.since = now;
 	AUC_EACH(job_ptr, job_list)
 		_look_at(job_ptr);
@@ -228,33 +261,33 @@ extern void auc_shadow_look(const char *path)
 
 /* The key of a row: of those of an array's record the first has its first task, and so on. */
 static bool _row_key(const auc_snapshot_t *s, uint32_t row, uint32_t nth,
-		     const job_record_t *job_ptr, auc_shadow_key_t *key)
+		     const job_record_t *job_ptr, struct aucsched_run *run)
 {
 	bitstr_t *tasks;
 	int at = -1, last;
 
-	*key = _key(job_ptr);
+	_set_key(run, job_ptr);
 	if (!s->rows[row].array)
 		return true;
 	if (!job_ptr->array_recs ||
 	    !(tasks = job_ptr->array_recs->task_id_bitmap))
-		return key->task != NO_VAL;	/* its last one */
+		return run->task != AUCSCHED_NO_JOB;	/* its last one */
 	last = bit_fls(tasks);
 	for (int i = bit_ffs(tasks); (i >= 0) && (i <= last); i++)
 		if (bit_test(tasks, i) && !nth--) {
 			at = i;
 			break;
 		}
-	key->job = job_ptr->array_job_id;
-	key->task = at;
+	run->job = job_ptr->array_job_id;
+	run->task = at;
 	return at >= 0;
 }
 
-static auc_shadow_place_t _place(const struct aucsched_output *out,
+static struct aucsched_at _place(const struct aucsched_output *out,
 				 const struct aucsched_decision *decision,
 				 uint16_t threads, time_t now)
 {
-	auc_shadow_place_t place = { .time = now };
+	struct aucsched_at place = { .time = now };
 	bitstr_t *nodes = bit_alloc(node_record_count);
 
 	for (uint32_t i = 0; i < decision->segments; i++) {
@@ -277,19 +310,20 @@ static void _note_would(const auc_snapshot_t *s,
 			uint32_t nth, const job_record_t *job_ptr, auc_memo_t *memo)
 {
 	const struct aucsched_decision *decision = &out->decisions[row];
-	auc_shadow_run_t run = _run(job_ptr);
+	struct aucsched_run run = _run(job_ptr);
 	uint64_t mark;
 
-	if (!_row_key(s, row, nth, job_ptr, &run.key))
+	if (!_row_key(s, row, nth, job_ptr, &run))
 		return;
-	mark = ((uint64_t) run.key.restarts << 32) + ((run.key.task == NO_VAL) ? 0 : run.key.task) + 1;
+	mark = ((uint64_t) run.restarts << 32) +
+		((run.task == AUCSCHED_NO_JOB) ? 0 : run.task) + 1;
 	if (memo->would >= mark)
 		return;
 	memo->would = mark;
 	run.would = _place(out, decision, s->rows[row].threads, s->in.now);
 	run.bid_class = decision->bid_class;
 	run.victims = decision->victims;
-	auc_shadow_add(&run);
+	_add(run);
 	xfree(run.would.nodes);
 }
 
@@ -322,75 +356,6 @@ extern void auc_shadow_note(const auc_snapshot_t *s,
 	}
 }
 
-/* ---- the machine ---- */
-
-static uint64_t _stranded(const auc_snapshot_t *s, const uint32_t *cores,
-			  const uint32_t *gpus)
-{
-	uint64_t count = 0;
-
-	for (uint32_t n = 0; n < s->in.nodes_len; n++)
-		if (s->nodes[n].up && (cores[n] >= s->nodes[n].free_cores))
-			count += MAX((int) s->nodes[n].free_gpus -
-				     (int) gpus[n], 0);
-	return count;
-}
-
-/* OUT cores, gpus - by node, what the starts take of it */
-static void _add_starts(const auc_snapshot_t *s,
-			const struct aucsched_output *out, uint32_t *cores,
-			uint32_t *gpus, auc_shadow_sample_t *sample)
-{
-	for (uint32_t row = 0; row < s->in.jobs_len; row++) {
-		const struct aucsched_decision *decision = &out->decisions[row];
-
-		/* What makes room first takes nothing that is free. */
-		if ((decision->why != AUCSCHED_STARTS) || decision->victims)
-			continue;
-		for (uint32_t i = 0; i < decision->segments; i++) {
-			const struct aucsched_segment *segment =
-				&out->segments[decision->first_segment + i];
-
-			for (uint32_t n = segment->first; n <= segment->last;
-			     n++) {
-				cores[n] += segment->cores;
-				gpus[n] += segment->gpus;
-				sample->would_cores += segment->cores;
-				sample->would_gpus += segment->gpus;
-			}
-		}
-	}
-}
-
-extern void auc_shadow_measure(const auc_snapshot_t *s,
-			       const struct aucsched_output *out)
-{
-	auc_shadow_sample_t sample = {
-		.time = s->in.now, .queue = s->queue,
-		.running = s->in.running_len };
-	uint32_t *cores = xcalloc(s->in.nodes_len + 1, sizeof(*cores));
-	uint32_t *gpus = xcalloc(s->in.nodes_len + 1, sizeof(*gpus));
-
-	for (uint32_t n = 0; n < s->in.nodes_len; n++) {
-		const struct aucsched_node *node = &s->nodes[n];
-
-		if (!node->up)
-			continue;
-		sample.cores += node->cores;
-		sample.cores_used += node->cores - node->free_cores;
-		sample.gpus += node->gpus;
-		sample.gpus_used += node->gpus - node->free_gpus;
-	}
-	sample.gpus_stranded = _stranded(s, cores, gpus);
-	if (out)
-		_add_starts(s, out, cores, gpus, &sample);
-	sample.would_stranded = _stranded(s, cores, gpus);
-	if (sample.cores)	/* no node has come up yet */
-		auc_shadow_sample(&sample);
-	xfree(cores);
-	xfree(gpus);
-}
-
 /* ---- the file ---- */
 
 extern char *auc_shadow_path(const auc_settings_t *settings,
@@ -400,22 +365,42 @@ extern char *auc_shadow_path(const auc_settings_t *settings,
 		xstrdup_printf("%s/aucsched.shadow", state_dir);
 }
 
-extern void auc_shadow_write(const auc_settings_t *settings, const char *path,
-			     bool secret, const char *version)
+/* Once for each fault, and when it is over. */
+static void _say(const char *path, const char *fault)
 {
-	auc_shadow_file_t file = {
-		.path = path, .limit = (int64_t) settings->shadow_mb << 20,
-		.mode = secret ? 0600 : 0644,
-		.version = version, .slurm = SLURM_VERSION_STRING,
-		.settings = settings->engine, .interval = settings->interval,
-	};
+	if (fault && xstrcmp(fault, shadow.said))
+		error("aucsched: can't write %s: %s; what the auction would have started is kept in memory, and tried again",
+		      path, fault);
+	else if (!fault && shadow.said)
+		info("aucsched: %s is written again", path);
+	xfree(shadow.said);
+	shadow.said = xstrdup(fault);
+}
 
-	auc_shadow_flush(&file, time(NULL));
+extern void auc_shadow_write(const auc_settings_t *settings, const char *path,
+			     bool secret, const auc_library_t *library,
+			     const auc_snapshot_t *s, bool decided)
+{
+	struct aucsched_shadow to = {
+		.path = path, .slurm = SLURM_VERSION_STRING,
+		.settings = settings->engine,
+		.limit = (int64_t) settings->shadow_mb << 20,
+		.mode = secret ? 0600 : 0644, .interval = settings->interval,
+		.queue = s->queue, .decided = decided, .in = &s->in,
+		.runs = shadow.runs, .runs_len = shadow.runs_len };
+	char text[512] = "";
+
+	if (library->shadow(library->scheduler, &to))
+		library->last_error(library->scheduler, text, sizeof(text));
+	_say(path, text[0] ? text : NULL);
+	_free_runs();
 }
 
 extern void auc_shadow_free(void)
 {
-	auc_shadow_log_free();
+	_free_runs();
+	xfree(shadow.runs);
+	xfree(shadow.said);
 	xfree(shadow.jobs);
 	memset(&shadow, 0, sizeof(shadow));
 }

@@ -471,6 +471,36 @@ static void test_version(void)
 	EXPECT(aucsched_handles() == 0);
 }
 
+/* The file of shadow mode: a run of a job, and a look at the machine. */
+static void test_shadow(void)
+{
+	char path[] = "/tmp/aucsched-ctestXXXXXX", text[4096] = "";
+	struct aucsched_node nodes[] = {{.cores = 4, .free_cores = 1, .up = 1}};
+	struct aucsched_input in = {.abi = AUCSCHED_ABI, .size = sizeof in, .now = 100, .nodes_len = 1, .nodes = nodes};
+	struct aucsched_run run = {.job = 7, .task = AUCSCHED_NO_JOB, .user = 5, .partition = "p", .state = "FAILED", .end = 40,
+				   .slurm = {.time = 30, .nodes = "n1", .cpus = 3}, .before = "lost"};
+	struct aucsched_shadow shadow = {.path = path, .slurm = "22.05.8", .settings = "", .limit = 1 << 20, .mode = 0600, .interval = 3,
+					 .in = &in, .runs = &run, .runs_len = 1};
+	int64_t h = must_open(NULL);
+	FILE *file;
+	int fd = mkstemp(path);
+
+	EXPECT(fd >= 0);
+	EXPECT(aucsched_shadow(h, &shadow) == AUCSCHED_OK);
+	file = fdopen(fd, "r");
+	EXPECT(fread(text, 1, sizeof text - 1, file) > 0);
+	EXPECT(strstr(text, "{\"job\":7,\"user\":5,") != NULL && strstr(text, "\"nodes\":\"n1\",\"before\":\"lost\"}") != NULL);
+	EXPECT(strstr(text, "{\"sample\":100,") != NULL && strstr(text, "\"cores\":4,\"cores_used\":3,") != NULL);
+	fclose(file);
+	unlink(path);
+	shadow.path = "/nonexistent/x";
+	EXPECT(aucsched_shadow(h, &shadow) == AUCSCHED_EFAILED && strstr(last_error(h), "no such file") != NULL);
+	shadow.runs = NULL;
+	EXPECT(aucsched_shadow(h, &shadow) == AUCSCHED_EINVAL);
+	EXPECT(aucsched_shadow(h, NULL) == AUCSCHED_EINVAL);
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+}
+
 /* What the plug-ins are told of SchedulerParameters, in a buffer of any size. */
 static void test_parameters(void)
 {
@@ -1115,6 +1145,7 @@ int main(int argc, char **argv)
 	test_version();
 	test_parameters();
 	test_parameters();
+	test_shadow();
 	test_settings();
 	test_fields();
 	test_bad_calls();

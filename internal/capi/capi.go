@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"github.com/aucsched/aucsched/internal/engine"
+	"github.com/aucsched/aucsched/internal/slurm/shadow"
 	release "github.com/aucsched/aucsched/internal/version"
 )
 
@@ -197,6 +198,7 @@ func aucsched_close(handle C.int64_t) (c C.int) {
 			b.decisions.free()
 			b.segments.free()
 			b.victims.free()
+			b.shadow.Close()
 		}
 	}))
 }
@@ -244,12 +246,23 @@ func copyText(buf *C.char, n C.size_t, s string) {
 	to[k] = 0
 }
 
-// buffers are a handle's output: Go's, and its copy in C memory.
+// buffers are a handle's output: Go's, and its copy in C memory; and its file of shadow mode.
 type buffers struct {
 	out       engine.Output
 	decisions array[engine.Decision]
 	segments  array[engine.Segment]
 	victims   array[uint32]
+	shadow    shadow.Writer
+}
+
+// ownOf are the buffers of a handle.
+func ownOf(h *engine.Handle) *buffers {
+	b, ok := h.Foreign.(*buffers)
+	if !ok {
+		b = &buffers{}
+		h.Foreign = b
+	}
+	return b
 }
 
 // array is an array in C memory that grows.
@@ -290,11 +303,7 @@ func cycle(h *engine.Handle, in *C.aucsched_in, out *C.struct_aucsched_output) e
 	if err != nil {
 		return err
 	}
-	b, ok := h.Foreign.(*buffers)
-	if !ok {
-		b = &buffers{}
-		h.Foreign = b
-	}
+	b := ownOf(h)
 	if err := h.Cycle(&input, &b.out); err != nil {
 		return err
 	}
