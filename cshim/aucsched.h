@@ -8,8 +8,8 @@
  *
  * A scheduler opens a handle, then calls aucsched_cycle() with flat arrays that
  * describe the machine, the running jobs and the queue, and reads flat decisions.
- * The library looks at nothing else: no file but that of aucsched_shadow(), no environment variable, no clock but
- * the process's monotonic one, clock_gettime(CLOCK_MONOTONIC), for the deadline and
+ * The library looks at nothing else: no file but those that it is told to write (aucsched_shadow(), aucsched_keep_files(), record=PATH), no environment
+ * variable, no clock but the process's monotonic one, clock_gettime(CLOCK_MONOTONIC), for the deadline and
  * cycle_us. (A worker process lives on the kernel's.)
  *
  * Errors. Functions return AUCSCHED_OK (0) or one of the negative AUCSCHED_E* codes;
@@ -53,7 +53,8 @@ extern "C" {
 #endif
 
 /* Raised whenever a structure, a code or a meaning below changes. 5: further resources, 6: quotas, 7: switches,
- * 8: shares of GPUs, and preemption, 9: aucsched_settings(), aucsched_shadow(). */
+ * 8: shares of GPUs, and preemption, 9: aucsched_settings(),
+ * aucsched_shadow() and aucsched_keep_files(). */
 #define AUCSCHED_ABI 9
 
 /* Return values. */
@@ -174,7 +175,7 @@ struct aucsched_offer {
  * file from then on, until files read after it fill the node's store, or until it was not read for
  * file_age_s seconds. The auctions have a job prefer nodes that hold its file; jobs of the queue with the same
  * file, for which these have no room, prefer some further nodes together. The handle knows who holds what from
- * cycle to cycle, by what runs: cycles without jobs tell it too. See aucsched_save_files().
+ * cycle to cycle, by what runs: cycles without jobs tell it too. See aucsched_keep_files().
  */
 
 /* What a node keeps of files. */
@@ -348,7 +349,8 @@ struct aucsched_output {
 	uint32_t worker_failures; /* worker processes that died or had to be killed in this cycle */
 	uint8_t optimal;          /* the choice among the bids is proven */
 	uint8_t late;             /* the deadline cut the search short */
-	uint8_t reserved[2];
+	uint8_t unrecorded;       /* settings.record can't be written, and ends; aucsched_last_error() has the words. Once */
+	uint8_t reserved;
 	uint32_t files, copies;   /* files that nodes hold; on how many nodes, in all */
 	uint64_t file_changes;    /* another number whenever a node has come to hold a file, or holds one no more */
 	uint32_t timed_out;       /* decisions with why == AUCSCHED_TIMED_OUT */
@@ -388,7 +390,7 @@ struct aucsched_settings {
 	int32_t shadow_mb;
 	int32_t max_rpcs;     /* max_rpc_cnt; 0: none */
 	const char *engine;   /* settings for aucsched_open() and aucsched_configure() */
-	const char *status, *shadow_file, *record, *partitions; /* NULL: not given; of auc_partitions=a,b: "a,b" */
+	const char *status, *shadow_file, *partitions; /* NULL: not given; of auc_partitions=a,b: "a,b" */
 	const char *said;     /* lines for the log; those that begin with "!" are errors */
 };
 
@@ -419,6 +421,7 @@ int aucsched_settings(const char *text, struct aucsched_settings *out, char *buf
  *                             as many jobs next time; the decisions are the clock's then
  *   solver=native|auto|highs  auto: native, and a worker process for what native can't prove
  *   worker=PATH               the aucsched command, for the worker process
+ *   record=PATH               cycles, and what was answered, in a file of up to 64 MB: record.h
  *   memory_mb=16384           a cycle whose arrays are so long that it may take more memory is AUCSCHED_EINVAL, before
  *                             any is allocated; 0: none is. See Memory above
  *   file_age_s=86400          nodes are taken to have lost a file that was not read for so long; 0: never
@@ -440,15 +443,12 @@ int aucsched_configure(int64_t handle, const char *settings);
 int aucsched_cycle(int64_t handle, const struct aucsched_input *in, struct aucsched_output *out);
 
 /*
- * Copies to buf what is known of the files that nodes hold, for aucsched_load_files() of a later process,
- * and returns how many bytes that is. If they are more than len nothing is copied. It has a version and a
- * checksum; where and when it is kept is the caller's business.
+ * Has what is known of the files that nodes hold outlast the process, in a file that is replaced as a whole. The first call
+ * on a handle takes over what an earlier process has left there; what is damaged is AUCSCHED_EINVAL, and then no node holds
+ * any file. Later calls save what has changed, once a second at most; with end other than 0 at once. AUCSCHED_EFAILED: it
+ * can't be read or written.
  */
-int64_t aucsched_save_files(int64_t handle, void *buf, size_t len);
-
-/* Takes what aucsched_save_files() has copied in place of all that is known of files. What is damaged, or no such
- * state, is AUCSCHED_EINVAL; then no node holds any file. */
-int aucsched_load_files(int64_t handle, const void *buf, size_t len);
+int aucsched_keep_files(int64_t handle, const char *path, int end);
 
 /* Copies the text of the last error on the handle, or of the first fault of the last cycle that found any, whichever is later,
  * cut to len bytes with the NUL; "" if there was none. Returns the length of the whole text, without NUL. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /*
- * Cycles as they were given to the library, and what it answered, in a file: auc_record=FILE of the
- * plug-ins writes it, ctest/replay.c reads it. It is this build's: the structures are in it as they are.
+ * Cycles as they were given to the library, and what it answered, in a file: record=PATH, auc_record of the
+ * plug-ins, has the library write it, ctest/replay.c reads it. It is this build's: the structures are in it as they are.
  *
  *	AUCSCHED_RECORD_MAGIC
  *	a record each:	uint32_t kind; uint64_t bytes of what follows;

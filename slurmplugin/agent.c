@@ -360,6 +360,21 @@ static void _stand_aside(void)
 	waits = AUC_NOBODY;
 }
 
+/* What nodes hold of files outlasts slurmctld. IN end - the last time, before the library is closed */
+static void _keep_files(bool end)
+{
+	char *path, text[512] = "";
+
+	if (!settings.locality || !library.scheduler)
+		return;
+	path = xstrdup_printf("%s/aucsched_files", state_dir);
+	if (library.keep_files(library.scheduler, path, end)) {
+		library.last_error(library.scheduler, text, sizeof(text));
+		error("aucsched: %s: %s", path, text);
+	}
+	xfree(path);
+}
+
 /* Makes ready what a cycle needs; false if there is to be none. */
 static bool _ready(void)
 {
@@ -393,8 +408,7 @@ static bool _ready(void)
 		xfree(why);
 		return false;
 	}
-	if (settings.locality)
-		auc_files_load(&library, state_dir);
+	_keep_files(false);
 	_say_on();
 	return true;
 }
@@ -441,7 +455,7 @@ static void _look_at_files(const struct aucsched_output *out)
 		return;
 	status.files = out->files;
 	status.copies = out->copies;
-	auc_files_keep(&library, out, state_dir);
+	_keep_files(false);
 }
 
 /* Without a job in the queue: who runs reads files all the same. */
@@ -482,7 +496,11 @@ static bool _decide(struct aucsched_output *out)
 	rc = library.cycle(library.scheduler, &snapshot.in, out);
 	auc_figure_add(&status.decide_us, auc_now_us() - begin);
 	if (!rc && (out->decisions_len == snapshot.in.jobs_len)) {
-		auc_record_cycle(&settings, &snapshot.in, out);
+		if (out->unrecorded) {
+			library.last_error(library.scheduler, text, sizeof(text));
+			error("aucsched: auc_record: %s; nothing more is recorded",
+			      text);
+		}
 		_look_at_files(out);
 		_note_faults(out);
 		status.window = out->window;
@@ -620,7 +638,7 @@ static int64_t _start(const struct aucsched_output *out)
  * What the auction has been blind to. Under the locks.
  * RET whether there is something to launch
  */
-static bool _ask_overdue(const struct aucsched_output *out)
+static bool _start_overdue(const struct aucsched_output *out)
 {
 	auc_overdue_t found = { 0 };
 
@@ -661,7 +679,7 @@ static int64_t _finish(const struct aucsched_output *out, int64_t locked,
 	auc_explain(&snapshot, out);
 	auc_leave_without_place(&snapshot, out, hooks);
 	*more = _wake_nodes(out);
-	started = _ask_overdue(out);
+	started = _start_overdue(out);
 	auc_alone_end(&snapshot);
 	_pace(locked + auc_now_us() - since);
 	_extend_claim();
@@ -762,7 +780,7 @@ static void _cycle(bool wanted)
 	started = starts.launches_len;
 	auc_snapshot_take(&snapshot, &settings, hooks, ++cycle_number);
 	if (!snapshot.in.jobs_len) {
-		started |= _ask_overdue(NULL);
+		started |= _start_overdue(NULL);
 		auc_alone_end(&snapshot);
 		_pace(auc_now_us() - since);
 		_extend_claim();
@@ -1030,9 +1048,8 @@ static void _free(void)
 	auc_overdue_free();
 	auc_scope_free();
 	unlock_slurmctld(locks);
-	auc_files_end(&library, state_dir);
+	_keep_files(true);
 	auc_library_close(&library);
-	auc_record_close();
 	auc_shadow_free();
 	in_shadow = false;
 	auc_snapshot_free(&snapshot);

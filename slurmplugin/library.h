@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/* libaucsched.so, and the record of its inputs. */
+/* libaucsched.so. */
 #ifndef AUC_LIBRARY_H
 #define AUC_LIBRARY_H
 
@@ -23,8 +23,7 @@ typedef struct auc_library {
 	int (*configure)(int64_t, const char *);
 	int (*cycle)(int64_t, const struct aucsched_input *,
 		     struct aucsched_output *);
-	int64_t (*save_files)(int64_t, void *, size_t);
-	int (*load_files)(int64_t, const void *, size_t);
+	int (*keep_files)(int64_t, const char *, int);
 	int (*shadow)(int64_t, const struct aucsched_shadow *);
 	size_t (*last_error)(int64_t, char *, size_t);
 	size_t (*worker_fault)(int64_t, char *, size_t); /* NULL: an older library */
@@ -58,16 +57,5 @@ extern char *auc_library_differs(const auc_library_t *library,
 
 /* Why a worker process failed in the last cycle; "" if nobody knows. Caller must xfree() */
 extern char *auc_library_worker_fault(const auc_library_t *library);
-
-/* auc_record=FILE: what the library was given, and what it answered. The agent's thread, without a lock. */
-
-/*
- * Adds a cycle to the file, which is written anew by each slurmctld and ends at 64 MB. A fault is logged
- * once, and ends it.
- */
-extern void auc_record_cycle(const auc_settings_t *settings,
-			     const struct aucsched_input *in,
-			     const struct aucsched_output *out);
-extern void auc_record_close(void);
 
 #endif

@@ -435,14 +435,4 @@ extern bool auc_add_job_read(auc_snapshot_t *snapshot,
 extern void auc_add_running_read(auc_snapshot_t *snapshot,
 				 const job_record_t *job_ptr);
 
-/* All without a lock. Takes over what an earlier slurmctld has left in dir, the first time. */
-extern void auc_files_load(const auc_library_t *library, const char *dir);
-
-/* Saves what the library knows of files, if that has changed and it is not too soon. */
-extern void auc_files_keep(const auc_library_t *library,
-			   const struct aucsched_output *out, const char *dir);
-
-/* The last time, before the library is closed. */
-extern void auc_files_end(const auc_library_t *library, const char *dir);
-
 #endif

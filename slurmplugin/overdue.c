@@ -302,7 +302,7 @@ extern void auc_leave_without_place(const auc_snapshot_t *s,
  */
 
 /* Questions of a cycle, and their time. */
-#define MOST_QUESTIONS_OVERDUE 16
+#define MOST_OVERDUE_QUESTIONS 16
 /* So many turns has a cycle, and so much time for them. */
 #define MOST_TURNS 64
 #define MOST_TURNS_US 20000
@@ -342,7 +342,7 @@ static struct {
 	turn_t turns[MOST_TURNS];
 	int turns_len, next;
 	int64_t turns_us;	/* that they have taken */
-	refused_t refused[MOST_QUESTIONS_OVERDUE + MOST_TURNS];
+	refused_t refused[MOST_OVERDUE_QUESTIONS + MOST_TURNS];
 	int refused_len;
 } watch;
 
@@ -355,7 +355,7 @@ typedef struct {
 	const struct aucsched_output *out; /* NULL: there was no decision */
 	int asked, started;
 	int64_t until_us;
-} round_overdue_t;
+} overdue_round_t;
 
 /* ---- nodes ---- */
 
@@ -390,8 +390,8 @@ static bool _is_refused(const job_record_t *job_ptr, int64_t end, int claims)
 }
 
 /* RET whether Slurm would start the job now, on these nodes */
-static bool _ask_overdue(auc_select_hooks_t *hooks, job_record_t *job_ptr, int64_t end,
-			 int claims, const bitstr_t *nodes)
+static bool _could_start_on(auc_select_hooks_t *hooks, job_record_t *job_ptr,
+			    int64_t end, int claims, const bitstr_t *nodes)
 {
 	if (auc_could_start(hooks, job_ptr, nodes))
 		return true;
@@ -447,7 +447,7 @@ static bool _may_start(const auc_snapshot_t *s, job_record_t *job_ptr,
 }
 
 /* Whether there are as many cores at all. */
-static bool _has_room(const round_overdue_t *round, const auc_request_t *request,
+static bool _has_room(const overdue_round_t *round, const auc_request_t *request,
 		      const bitstr_t *nodes)
 {
 	uint64_t cores = 0;
@@ -472,7 +472,7 @@ static bool _has_room(const round_overdue_t *round, const auc_request_t *request
  * doesn't say.
  * RET the second from which on it does; INT64_MAX: there is none
  */
-static int64_t _kept_from(const round_overdue_t *round, uint32_t job_id)
+static int64_t _kept_from(const overdue_round_t *round, uint32_t job_id)
 {
 	const auc_snapshot_t *s = round->snapshot;
 	int64_t kept = INT64_MAX;
@@ -496,7 +496,7 @@ static int64_t _kept_from(const round_overdue_t *round, uint32_t job_id)
 /* ---- questions and starts ---- */
 
 /* RET whether Slurm would start the job now; of the nodes in *nodes, which the caller must free */
-static bool _could_start(round_overdue_t *round, const row_t *row,
+static bool _could_start(overdue_round_t *round, const row_t *row,
 			 job_record_t *job_ptr, const auc_request_t *request,
 			 bitstr_t **nodes)
 {
@@ -513,7 +513,7 @@ static bool _could_start(round_overdue_t *round, const row_t *row,
 	if (!_has_room(round, request, *nodes))
 		return false;
 	round->asked++;
-	return _ask_overdue(round->hooks, job_ptr, end, row->claims, *nodes);
+	return _could_start_on(round->hooks, job_ptr, end, row->claims, *nodes);
 }
 
 /* RET whether it has its nodes, which are idle no more */
@@ -549,9 +549,9 @@ static void _hand_over(const row_t *row, job_record_t *job_ptr,
 	memo->left = true;
 }
 
-static bool _is_over(const round_overdue_t *round)
+static bool _is_over(const overdue_round_t *round)
 {
-	return (round->asked >= MOST_QUESTIONS_OVERDUE) ||
+	return (round->asked >= MOST_OVERDUE_QUESTIONS) ||
 		(auc_now_us() > round->until_us);
 }
 
@@ -578,7 +578,7 @@ static bool _note_answer(const row_t *row, auc_memo_t *memo, bool could)
 }
 
 /* RET whether it has started */
-static bool _look_once(round_overdue_t *round, const row_t *row, auc_memo_t *memo)
+static bool _look_once(overdue_round_t *round, const row_t *row, auc_memo_t *memo)
 {
 	job_record_t *job_ptr = find_job_record(row->job_id);
 	auc_request_t request;
@@ -599,14 +599,14 @@ static bool _look_once(round_overdue_t *round, const row_t *row, auc_memo_t *mem
 }
 
 /* An array is asked about again for each of its tasks. */
-static void _look_at_overdue(round_overdue_t *round, const row_t *row, auc_memo_t *memo)
+static void _look_at_overdue(overdue_round_t *round, const row_t *row, auc_memo_t *memo)
 {
 	while (!_is_over(round) && _look_once(round, row, memo))
 		;
 }
 
 /* Those who could start are asked about now and then, and when they are due. */
-static void _look_at_known(round_overdue_t *round)
+static void _look_at_known(overdue_round_t *round)
 {
 	for (size_t i = 0; (i < watch.len) && !_is_over(round); i++) {
 		const row_t *row = &watch.rows[i];
@@ -631,7 +631,7 @@ static size_t _next_row(void)
 }
 
 /* And the others in turn. */
-static void _look_at_others(round_overdue_t *round)
+static void _look_at_others(overdue_round_t *round)
 {
 	size_t first = _next_row();
 
@@ -646,7 +646,7 @@ static void _look_at_others(round_overdue_t *round)
 }
 
 /* On a full machine nobody could start, however many wait. */
-static bool _is_any_idle(const round_overdue_t *round)
+static bool _is_any_idle(const overdue_round_t *round)
 {
 	for (int n = 0; n < node_record_count; n++)
 		if (round->idle[n] && (bit_ffs(round->idle[n]) >= 0))
@@ -659,7 +659,7 @@ extern auc_overdue_t auc_overdue_ask(const auc_snapshot_t *s,
 				     auc_select_hooks_t *hooks,
 				     auc_starts_t *starts)
 {
-	round_overdue_t *round;
+	overdue_round_t *round;
 	auc_overdue_t result = { 0 };
 
 	watch.could = false;
@@ -738,7 +738,7 @@ static bool _take_turn(const auc_snapshot_t *s, const turn_t *turn,
 	if (!_passes(job_ptr) || _is_refused(job_ptr, end, turn->claims))
 		return false;
 	nodes = _unclaimed(s, job_ptr, turn->claims, turn->row > 0, end);
-	started = _ask_overdue(hooks, job_ptr, end, turn->claims, nodes) &&
+	started = _could_start_on(hooks, job_ptr, end, turn->claims, nodes) &&
 		_select(hooks, job_ptr, nodes, "had its turn", starts, idle);
 	FREE_NULL_BITMAP(nodes);
 	if (started)

@@ -662,8 +662,9 @@ static bool _is_same(const auc_limit_t *a, const auc_limit_t *b)
 }
 
 /* IN left - of the limit, if it is new */
-static uint32_t _quota_of(auc_limit_quotas_t *limits, auc_snapshot_t *s,
-			  const auc_limit_t *limit, uint64_t left)
+static uint32_t _find_or_add_quota(auc_limit_quotas_t *limits,
+				   auc_snapshot_t *s, const auc_limit_t *limit,
+				   uint64_t left)
 {
 	uint32_t hash = (limit->id * 2654435761u) ^ (limit->sub * 2246822519u) ^
 		((limit->tres * 3 + limit->measure) * 3266489917u) ^ limit->kind;
@@ -698,7 +699,7 @@ static void _limit_quotas_charge(auc_limit_quotas_t *limits,
 		counted->first = limits->counted_len;
 	limits->counted[limits->counted_len] = *charge;
 	limits->counted[limits->counted_len++].quota =
-		_quota_of(limits, s, limit, left);
+		_find_or_add_quota(limits, s, limit, left);
 	counted->len++;
 }
 

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "aucsched.h"
+#include "record.h"
 
 #define MAX_NODES 300
 #define MAX_JOBS 60
@@ -501,6 +502,43 @@ static void test_shadow(void)
 	EXPECT(aucsched_close(h) == AUCSCHED_OK);
 }
 
+/* Cycles in a file, as record.h has them: the settings but for record=, then the input and what was answered. */
+static void test_record(void)
+{
+	char path[] = "/tmp/aucsched-ctestXXXXXX", settings[200], magic[9] = "", words[64] = "";
+	struct aucsched_node nodes[] = {{.cores = 4, .free_cores = 4, .up = 1}};
+	struct aucsched_job job = {.priority = 1, .cores = 2, .time_limit = 10, .mask = -1};
+	struct aucsched_input in = {.abi = AUCSCHED_ABI, .size = sizeof in, .now = 5, .nodes_len = 1, .nodes = nodes, .jobs_len = 1, .jobs = &job}, was;
+	struct aucsched_output out, answered;
+	struct aucsched_decision decision;
+	uint32_t kind;
+	uint64_t bytes;
+	FILE *file = fdopen(mkstemp(path), "r");
+	int64_t h;
+
+	snprintf(settings, sizeof settings, "depth=7 record=%s window=9", path);
+	h = must_open(settings);
+	prepare(&out);
+	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_OK && out.starts == 1 && !out.unrecorded);
+	EXPECT(fread(magic, 8, 1, file) == 1 && !strcmp(magic, AUCSCHED_RECORD_MAGIC));
+	EXPECT(fread(&kind, 4, 1, file) == 1 && kind == 'S' && fread(&bytes, 8, 1, file) == 1 && bytes < sizeof words);
+	EXPECT(fread(words, bytes, 1, file) == 1 && !strcmp(words, "depth=7 window=9"));
+	EXPECT(fread(&kind, 4, 1, file) == 1 && kind == 'C' && fread(&bytes, 8, 1, file) == 1);
+	EXPECT(bytes == sizeof in + sizeof nodes + sizeof job + sizeof out + sizeof decision + out.segments_len * sizeof *out.segments);
+	EXPECT(fread(&was, sizeof was, 1, file) == 1 && was.now == 5 && fread(nodes, sizeof nodes, 1, file) == 1 && nodes[0].cores == 4);
+	EXPECT(fread(&job, sizeof job, 1, file) == 1 && job.cores == 2 && fread(&answered, sizeof answered, 1, file) == 1);
+	EXPECT(answered.starts == 1 && fread(&decision, sizeof decision, 1, file) == 1 && decision.segments == 1);
+	fclose(file);
+	unlink(path);
+	EXPECT(aucsched_configure(h, "record=/nonexistent/x") == AUCSCHED_OK);
+	for (int i = 0; i < 2; i++) { /* it is told once */
+		prepare(&out);
+		EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_OK && out.starts == 1 && out.unrecorded == !i);
+		EXPECT(i || strstr(last_error(h), "/nonexistent/x") != NULL);
+	}
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+}
+
 /* What the plug-ins are told of SchedulerParameters, in a buffer of any size. */
 static void test_parameters(void)
 {
@@ -509,7 +547,7 @@ static void test_parameters(void)
 	char buf[512];
 
 	EXPECT(aucsched_settings(text, &s, buf, sizeof buf) == AUCSCHED_OK);
-	EXPECT(s.enabled == 1 && s.interval == 7 && s.shadow == 0 && s.limit == 700 && s.record == NULL);
+	EXPECT(s.enabled == 1 && s.interval == 7 && s.shadow == 0 && s.limit == 700 && s.shadow_file == NULL);
 	EXPECT(!strcmp(s.engine, "work=5 deadline_ms=500") && !strcmp(s.status, "/s") && !strcmp(s.partitions, "a,b"));
 	EXPECT(!strncmp(s.said, "!auc_mode=odd: must be on, shadow", 32) && strstr(s.said, "\nauc_work is deprecated") != NULL);
 	for (size_t len = 0; len < sizeof buf; len++) {
@@ -579,7 +617,7 @@ static void test_fields(void)
 	EXPECT(out.segments[0].cores == 4 && out.segments[0].gpus == 2 && out.segments[0].bin == 0);
 	EXPECT(out.starts == 1 && out.window >= 3 && out.bids >= 2 && out.optimal == 1 && out.late == 0);
 	EXPECT(out.objective >= 98 && out.bound >= out.objective && out.worker_failures == 0 && out.cycle_us > 0);
-	EXPECT(out.reserved[0] == 0 && out.reserved[1] == 0);
+	EXPECT(out.unrecorded == 0 && out.reserved == 0);
 
 	w.running[0].end = w.in.now - 9; /* overdue: it may end at any moment, but not now */
 	EXPECT(cycle(h, &w, &out) == AUCSCHED_OK && out.decisions[1].expected == w.in.now + 1);
@@ -626,31 +664,41 @@ static void test_files(void)
 		.running = &running, .running_segments_len = 1, .running_segments = &segment, .stores_len = 2, .stores = stores,
 		.running_reads_len = 1, .running_reads = &read};
 	struct aucsched_output out;
-	unsigned char saved[200];
-	int64_t h = must_open(NULL), n;
+	char dir[] = "/tmp/aucsched-ctestXXXXXX", path[64], byte;
+	int64_t h = must_open(NULL);
+	FILE *file;
 
+	EXPECT(mkdtemp(dir) != NULL);
+	snprintf(path, sizeof path, "%s/files", dir);
+	EXPECT(aucsched_keep_files(h, path, 0) == AUCSCHED_OK); /* nothing is there */
 	prepare(&out);
 	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_OK && out.files == 1 && out.copies == 1 && out.file_changes > 0);
-	memset(saved, 0xaa, sizeof saved);
-	n = aucsched_save_files(h, NULL, 0);
-	EXPECT(n > 16 && n < (int64_t)sizeof saved);
-	EXPECT(aucsched_save_files(h, saved, (size_t)n - 1) == n && saved[0] == 0xaa);
-	EXPECT(aucsched_save_files(h, NULL, sizeof saved) == AUCSCHED_EINVAL && strstr(last_error(h), "buf is NULL") != NULL);
-	EXPECT(aucsched_save_files(h, saved, sizeof saved) == n && saved[0] != 0xaa && saved[n] == 0xaa);
+	EXPECT(aucsched_keep_files(h, NULL, 0) == AUCSCHED_EINVAL && strstr(last_error(h), "path is NULL") != NULL);
+	EXPECT(aucsched_keep_files(h, path, 0) == AUCSCHED_OK && access(path, R_OK) == 0);
+	unlink(path);
+	EXPECT(aucsched_keep_files(h, path, 1) == AUCSCHED_OK && access(path, R_OK) != 0); /* nothing has changed */
+	read.file = 8; /* takes the place of the other */
+	prepare(&out);
+	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_OK && out.files == 1);
+	EXPECT(aucsched_keep_files(h, path, 1) == AUCSCHED_OK && access(path, R_OK) == 0);
 	EXPECT(aucsched_close(h) == AUCSCHED_OK);
-	EXPECT(aucsched_save_files(h, saved, sizeof saved) == AUCSCHED_EHANDLE);
-	EXPECT(aucsched_load_files(h, saved, (size_t)n) == AUCSCHED_EHANDLE);
+	EXPECT(aucsched_keep_files(h, path, 0) == AUCSCHED_EHANDLE);
 
 	h = must_open(NULL);
-	EXPECT(aucsched_load_files(h, saved, (size_t)n) == AUCSCHED_OK);
+	EXPECT(aucsched_keep_files(h, path, 0) == AUCSCHED_OK);
 	nodes[1].free_cores = 4, in.running_len = in.running_segments_len = in.running_reads_len = 0;
 	in.jobs_len = in.job_reads_len = 1, in.jobs = &job, in.job_reads = &read;
 	prepare(&out);
 	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_OK && out.starts == 1 && out.segments[0].first == 1 && out.decisions[0].holders == 1);
-	saved[n / 2] ^= 1;
-	EXPECT(aucsched_load_files(h, saved, (size_t)n) == AUCSCHED_EINVAL && strstr(last_error(h), "files: damaged") != NULL);
-	EXPECT(aucsched_load_files(h, NULL, 5) == AUCSCHED_EINVAL && strstr(last_error(h), "buf is NULL") != NULL);
-	EXPECT(aucsched_load_files(h, NULL, 0) == AUCSCHED_EINVAL);
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+	file = fopen(path, "r+");
+	EXPECT(fseek(file, 20, SEEK_SET) == 0 && fread(&byte, 1, 1, file) == 1);
+	byte ^= 1;
+	EXPECT(fseek(file, 20, SEEK_SET) == 0 && fwrite(&byte, 1, 1, file) == 1 && fclose(file) == 0);
+	h = must_open(NULL);
+	EXPECT(aucsched_keep_files(h, path, 0) == AUCSCHED_EINVAL && strstr(last_error(h), "files: damaged") != NULL);
+	unlink(path);
+	rmdir(dir);
 	prepare(&out);
 	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_OK && out.files == 0 && out.decisions[0].holders == 0);
 	in.reserved = 1;
@@ -1146,6 +1194,7 @@ int main(int argc, char **argv)
 	test_parameters();
 	test_parameters();
 	test_shadow();
+	test_record();
 	test_settings();
 	test_fields();
 	test_bad_calls();

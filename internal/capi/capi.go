@@ -30,7 +30,6 @@ import (
 // Go has no const: these let the exports have the header's signatures.
 typedef const char aucsched_text;
 typedef const struct aucsched_input aucsched_in;
-typedef const void aucsched_bytes;
 */
 import "C"
 
@@ -61,6 +60,12 @@ func startThreads(n int) {
 	there.Wait()
 	close(end)
 	gone.Wait()
+}
+
+// configured goes by the settings that a handle has now.
+func configured(h *engine.Handle, settings string) {
+	ownOf(h).settings = repeatable(settings)
+	limitMemory(h)
 }
 
 // limitMemory has the collector work harder when all handles together come near what h may take.
@@ -123,7 +128,7 @@ func aucsched_open(settings *C.aucsched_text, err *C.char, errlen C.size_t) (id 
 	}
 	n, fault := table.Open(text(settings), engine.Options{Now: now, Older: Older})
 	if fault == nil {
-		fault = table.Do(n, func(h *engine.Handle) error { limitMemory(h); return nil })
+		fault = table.Do(n, func(h *engine.Handle) error { configured(h, text(settings)); return nil })
 	}
 	if fault != nil {
 		copyText(err, errlen, fault.Error())
@@ -137,8 +142,11 @@ func aucsched_open(settings *C.aucsched_text, err *C.char, errlen C.size_t) (id 
 func aucsched_configure(handle C.int64_t, settings *C.aucsched_text) (c C.int) {
 	defer recovered(&c)
 	return code(table.Do(int64(handle), func(h *engine.Handle) error {
-		defer limitMemory(h)
-		return h.Configure(text(settings))
+		err := h.Configure(text(settings))
+		if err == nil {
+			configured(h, text(settings))
+		}
+		return err
 	}))
 }
 
@@ -146,43 +154,6 @@ func aucsched_configure(handle C.int64_t, settings *C.aucsched_text) (c C.int) {
 func aucsched_cycle(handle C.int64_t, in *C.aucsched_in, out *C.struct_aucsched_output) (c C.int) {
 	defer recovered(&c)
 	return code(table.Do(int64(handle), func(h *engine.Handle) error { return cycle(h, in, out) }))
-}
-
-//export aucsched_save_files
-func aucsched_save_files(handle C.int64_t, buf unsafe.Pointer, length C.size_t) (n C.int64_t) {
-	defer func() {
-		if v := recover(); v != nil {
-			n = C.AUCSCHED_EPANIC
-		}
-	}()
-	err := table.Do(int64(handle), func(h *engine.Handle) error {
-		n = C.int64_t(h.SavedFiles())
-		switch {
-		case C.size_t(n) > length:
-			return nil
-		case buf == nil:
-			return badCall("buf is NULL, but has %d bytes", length)
-		}
-		h.AppendFiles(unsafe.Slice((*byte)(buf), int(n))[:0])
-		return nil
-	})
-	if err != nil {
-		return C.int64_t(code(err))
-	}
-	return n
-}
-
-//export aucsched_load_files
-func aucsched_load_files(handle C.int64_t, buf *C.aucsched_bytes, length C.size_t) (c C.int) {
-	defer recovered(&c)
-	return code(table.Do(int64(handle), func(h *engine.Handle) error {
-		var fault error
-		saved := slice[byte](unsafe.Pointer(buf), uint64(length), "buf", &fault)
-		if fault != nil {
-			return fault
-		}
-		return h.LoadFiles(saved)
-	}))
 }
 
 //export aucsched_last_error
@@ -199,6 +170,7 @@ func aucsched_close(handle C.int64_t) (c C.int) {
 			b.segments.free()
 			b.victims.free()
 			b.shadow.Close()
+			b.record.end()
 		}
 	}))
 }
@@ -246,13 +218,16 @@ func copyText(buf *C.char, n C.size_t, s string) {
 	to[k] = 0
 }
 
-// buffers are a handle's output: Go's, and its copy in C memory; and its file of shadow mode.
+// buffers are a handle's output: Go's, and its copy in C memory; and its files.
 type buffers struct {
 	out       engine.Output
 	decisions array[engine.Decision]
 	segments  array[engine.Segment]
 	victims   array[uint32]
 	shadow    shadow.Writer
+	kept      kept
+	record    record
+	settings  string // as they were given, for the record
 }
 
 // ownOf are the buffers of a handle.
@@ -308,7 +283,14 @@ func cycle(h *engine.Handle, in *C.aucsched_in, out *C.struct_aucsched_output) e
 		return err
 	}
 	h.Note(b.out.Fault)
-	return b.hand(out)
+	if err := b.hand(out); err != nil || in.jobs_len == 0 {
+		return err
+	}
+	if err := b.record.add(h.Settings().Record, b.settings, in, out); err != nil {
+		h.Note(err)
+		out.unrecorded = 1
+	}
+	return nil
 }
 
 func checkCall(in *C.aucsched_in, out *C.struct_aucsched_output) error {

@@ -41,7 +41,7 @@ func aucsched_settings(list *C.aucsched_text, out *C.struct_aucsched_settings, b
 	for _, t := range []struct {
 		field **C.char
 		text  string
-	}{{&out.engine, p.Engine}, {&out.status, p.Status}, {&out.shadow_file, p.ShadowFile}, {&out.record, p.Record},
+	}{{&out.engine, p.Engine}, {&out.status, p.Status}, {&out.shadow_file, p.ShadowFile},
 		{&out.partitions, p.Partitions}, {&out.said, said}} {
 		n := C.size_t(len(t.text)) + 1
 		switch {

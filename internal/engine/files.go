@@ -158,8 +158,8 @@ func (f *files) fill(out *Output) {
 	out.Files, out.Copies, out.FileChanges = f.state.Files(), f.state.Copies(), f.state.Changes()
 }
 
-// SavedFiles is how many bytes [Engine.AppendFiles] adds now.
-func (e *Engine) SavedFiles() int { return e.files.state.Saved() }
+// FileChanges is another number whenever a node has come to hold a file, or holds one no more.
+func (e *Engine) FileChanges() uint64 { return e.files.state.Changes() }
 
 // AppendFiles adds to dst what is known of the files that nodes hold, for [Engine.LoadFiles].
 func (e *Engine) AppendFiles(dst []byte) []byte { return e.files.state.Append(dst) }

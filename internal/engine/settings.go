@@ -40,6 +40,8 @@ type Settings struct {
 	// Worker is the path of a program that runs highs.Worker when it is called with the
 	// argument solver-worker.
 	Worker string
+	// Record is the path of a file in which a caller is to keep cycles; "": none.
+	Record string
 	// FileAge is after how many seconds a file that was not read is taken to be gone
 	// from a node; 0: never.
 	FileAge int64
@@ -68,6 +70,7 @@ const MaxDeadline = time.Hour
 //	deadline_ms=200       time of a cycle, up to an hour
 //	solver=native|auto|highs
 //	worker=PATH           the aucsched command; absolute, without commas and spaces
+//	record=PATH           cycles are kept in a file; absolute, without commas and spaces
 //	memory_mb=16384       a cycle that may take more is refused, 0: none is
 //	file_age_s=86400      a node has lost a file that was not read for so long, 0: never
 //
@@ -96,12 +99,14 @@ func ParseSettings(text string) (Settings, error) {
 		case errors.As(err, &fault):
 			return Settings{}, &SettingError{key, value, fault.Why}
 		case known:
-		case key != "worker":
+		case key != "worker" && key != "record":
 			return Settings{}, &SettingError{key, value, "there is no such setting"}
 		case !strings.HasPrefix(value, "/"):
 			return Settings{}, &SettingError{key, value, "must be an absolute path"}
-		default:
+		case key == "worker":
 			s.Worker = value
+		default:
+			s.Record = value
 		}
 	}
 	s.Deadline = time.Duration(more.DeadlineMs) * time.Millisecond

@@ -166,7 +166,7 @@ static void _test_part_of_the_jobs(void)
 	auc_settings_t s = units_settings(NULL);
 
 	CHECK((s.users_share == 100) && !s.shadow && (s.shadow_mb == 16) &&
-	      !s.shadow_file && !s.record, "%d", s.users_share);
+	      !s.shadow_file, "%d", s.users_share);
 	for (int i = 0; i < ARRAY_SIZE(lists); i++) {
 		s = units_settings(lists[i].params);
 		CHECK(!xstrcmp(s.partitions, lists[i].partitions), "%s: %s",
@@ -174,11 +174,11 @@ static void _test_part_of_the_jobs(void)
 	}
 	s = units_settings("auc_mode=shadow,auc_shadow=/a,auc_shadow_mb=1,auc_record=/b,auc_users_share=0,auc_interval=7");
 	CHECK(s.shadow && s.enabled && !xstrcmp(s.shadow_file, "/a") &&
-	      (s.shadow_mb == 1) && !xstrcmp(s.record, "/b") &&
+	      (s.shadow_mb == 1) && strstr(s.engine, "record=/b ") &&
 	      !s.users_share && (s.interval == 7), "%d", s.shadow_mb);
 	s = units_settings("auc_mode=off,auc_mode=,auc_mode=Shadow,auc_shadow=a,auc_shadow_mb=0,auc_record=,auc_users_share=101");
 	CHECK(!s.shadow && !s.shadow_file && (s.shadow_mb == 16) &&
-	      !s.record && (s.users_share == 100), "%d", s.users_share);
+	      !strstr(s.engine, "record=") && (s.users_share == 100), "%d", s.users_share);
 	s = units_settings("auc_mode=shadow,auc_mode=on");
 	CHECK(!s.shadow, "the last one counts");
 }

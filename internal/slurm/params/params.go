@@ -27,8 +27,8 @@ type Params struct {
 	Limit   int32 // jobs handed to the library: window + depth
 	MaxRPCs int32 // Slurm's max_rpc_cnt; 0: none
 
-	Engine                                 string // settings of the library: "key=value key=value"
-	Status, ShadowFile, Record, Partitions string
+	Engine                         string // settings of the library: "key=value key=value"
+	Status, ShadowFile, Partitions string
 	// Said is for the log: what is wrong, or deprecated.
 	Said []Said
 }
@@ -97,9 +97,9 @@ var known = func() map[string]kind {
 	}
 	for name, field := range map[string]func(p *Params) *string{
 		"status": func(p *Params) *string { return &p.Status }, "shadow": func(p *Params) *string { return &p.ShadowFile },
-		"record": func(p *Params) *string { return &p.Record }, "library": nil, "invasic_socket": nil, "worker": nil,
+		"library": nil, "invasic_socket": nil, "worker": nil, "record": nil,
 	} {
-		all[name] = kind{Setting: settings.Setting{Name: name}, text: field, path: true, engine: name == "worker"}
+		all[name] = kind{Setting: settings.Setting{Name: name}, text: field, path: true, engine: name == "worker" || name == "record"}
 	}
 	all["partitions"] = kind{text: func(p *Params) *string { return &p.Partitions }}
 	all["invasic"], all["invasic_urgent"] = kind{}, kind{} // job_submit's, as its socket

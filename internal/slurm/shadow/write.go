@@ -9,7 +9,8 @@ import (
 	"encoding/json"
 	"io/fs"
 	"os"
-	"syscall"
+
+	"github.com/aucsched/aucsched/internal/durable"
 )
 
 // File is the file of what the auction would have started, and what its first line says.
@@ -156,20 +157,13 @@ func (w *Writer) ready(to *File) (fresh bool, err error) {
 	return false, nil
 }
 
-// open refuses a device, a directory, a file of somebody else, and one with another name besides. What
-// a killed slurmctld, or a full disk, has left half written ends there.
+// open opens the file. What a killed slurmctld, or a full disk, has left half written ends there.
 func (w *Writer) open(to *File) error {
-	f, err := os.OpenFile(to.Path, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
+	f, info, err := durable.OpenOwn(to.Path, os.O_CREATE|os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return err
 	}
-	w.f, w.path, w.mode = f, to.Path, to.Mode
-	if w.info, err = f.Stat(); err != nil {
-		return err
-	}
-	if st := w.info.Sys().(*syscall.Stat_t); !w.info.Mode().IsRegular() || int(st.Uid) != os.Geteuid() || st.Nlink != 1 {
-		return &fs.PathError{Op: "open", Path: to.Path, Err: syscall.EPERM}
-	}
+	w.f, w.info, w.path, w.mode = f, info, to.Path, to.Mode
 	if err := f.Chmod(to.Mode); err != nil {
 		return err
 	}

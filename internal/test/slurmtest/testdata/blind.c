@@ -69,12 +69,7 @@ int aucsched_cycle(int64_t handle, const struct aucsched_input *in,
 	return AUCSCHED_OK;
 }
 
-int64_t aucsched_save_files(int64_t handle, void *buf, size_t len)
-{
-	return 0;
-}
-
-int aucsched_load_files(int64_t handle, const void *buf, size_t len)
+int aucsched_keep_files(int64_t handle, const char *path, int end)
 {
 	return AUCSCHED_OK;
 }
