@@ -7,6 +7,7 @@ package shadow
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"os"
 
@@ -96,6 +97,9 @@ func (w *Writer) Write(to File, lines []Line, sample *Sample) error {
 		return w.fault
 	}
 	if w.fault = w.flush(&to); w.fault != nil {
+		if at := (*fs.PathError)(nil); errors.As(w.fault, &at) { // the caller names the file
+			w.fault = at.Err
+		}
 		w.Close()
 		w.again = to.Time + againSeconds
 	}

@@ -268,7 +268,7 @@ func TestShadowOutlastsSlurmctld(t *testing.T) {
 
 	dir := c.path("later")
 	require.NoError(t, c.SetParameters(t.Context(), quickAuction+",auc_mode=shadow,auc_shadow="+dir+"/file"))
-	fault := "can't write " + dir + "/file: No such file or directory"
+	fault := "can't write " + dir + "/file: no such file or directory"
 	said := func(words string) func() (bool, error) {
 		return func() (bool, error) { return strings.Contains(c.Logs("slurmctld.log", 1<<20), words), nil }
 	}
