@@ -156,6 +156,17 @@ func aucsched_cycle(handle C.int64_t, in *C.aucsched_in, out *C.struct_aucsched_
 	return code(table.Do(int64(handle), func(h *engine.Handle) error { return cycle(h, in, out) }))
 }
 
+//export aucsched_keep_files
+func aucsched_keep_files(handle C.int64_t, path *C.aucsched_text, end C.int) (c C.int) {
+	defer recovered(&c)
+	return code(table.Do(int64(handle), func(h *engine.Handle) error {
+		if path == nil {
+			return badCall("path is NULL")
+		}
+		return ownOf(h).kept.keep(h, text(path), end != 0)
+	}))
+}
+
 //export aucsched_last_error
 func aucsched_last_error(handle C.int64_t, buf *C.char, length C.size_t) C.size_t {
 	return words(handle, buf, length, table.LastError)

@@ -16,13 +16,6 @@ import (
 	"github.com/aucsched/aucsched/internal/engine"
 )
 
-/*
-#include "aucsched.h"
-
-typedef const char aucsched_text;
-*/
-import "C"
-
 const (
 	saveEvery = time.Second // at most
 	saveShare = 50          // and no more than this part of the time, one in so many
@@ -35,17 +28,6 @@ type kept struct {
 	path  string // "": nothing was loaded yet
 	saved uint64 // changes that are in the file
 	due   time.Time
-}
-
-//export aucsched_keep_files
-func aucsched_keep_files(handle C.int64_t, path *C.aucsched_text, end C.int) (c C.int) {
-	defer recovered(&c)
-	return code(table.Do(int64(handle), func(h *engine.Handle) error {
-		if path == nil {
-			return badCall("path is NULL")
-		}
-		return ownOf(h).kept.keep(h, text(path), end != 0)
-	}))
 }
 
 func (k *kept) keep(h *engine.Handle, path string, end bool) error {
