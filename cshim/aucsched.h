@@ -54,7 +54,7 @@ extern "C" {
 
 /* Raised whenever a structure, a code or a meaning below changes. 5: further resources, 6: quotas, 7: switches,
  * 8: shares of GPUs, and preemption, 9: aucsched_settings(),
- * aucsched_shadow() and aucsched_keep_files(). */
+ * aucsched_shadow(), aucsched_status() and aucsched_keep_files(). */
 #define AUCSCHED_ABI 9
 
 /* Return values. */
@@ -480,8 +480,8 @@ struct aucsched_run {
 	struct aucsched_at would, slurm;
 	uint32_t victims;  /* of would: jobs that had to end first */
 	char bid_class;    /* likewise */
-	uint8_t reserved[3];
-	const char *before; /* what the last cycle before Slurm's start said of it */
+	uint8_t before;    /* of slurm: 1 + AUCSCHED_..., what the last cycle before that said of it; or a word: */
+	const char *before_word;
 	const char *left;  /* the word why it was left to Slurm */
 	int64_t end;       /* 0: it has not ended */
 	const char *state; /* how it did */
@@ -504,6 +504,62 @@ struct aucsched_shadow {
  * be written: it is kept then, up to half of the limit, and tried again by later calls.
  */
 int aucsched_shadow(int64_t handle, const struct aucsched_shadow *shadow);
+
+/* The figures for "aucsched status". Texts may be NULL. */
+
+/* Of so many values. */
+struct aucsched_figure {
+	int64_t last, max;
+	double sum;
+	uint64_t count;
+};
+
+/* Starts that failed, by what was said of them. */
+#define AUCSCHED_MISSES 16
+#define AUCSCHED_MISS_SIZE 64
+struct aucsched_misses {
+	struct {
+		char why[AUCSCHED_MISS_SIZE];
+		uint64_t count;
+	} of[AUCSCHED_MISSES];
+	int32_t len;
+};
+
+/* Jobs that are left to Slurm, by a word that says why. */
+struct aucsched_left {
+	const char *why;
+	uint32_t jobs;
+};
+
+#define AUCSCHED_WHYS (AUCSCHED_WAITS_QUOTA + 1) /* AUCSCHED_STARTS ... */
+
+struct aucsched_status {
+	const char *state;   /* "starting", "on", "off", "no-library", "failing" */
+	char *state_text, *last_failure;
+	char *worker_fault;  /* why a worker process failed last */
+	const char *journal; /* "on", or why it is not */
+	const char *slurm, *library, *settings; /* Slurm's version; which file; of the engine */
+	int64_t began;       /* when counting began, with slurmctld */
+	uint64_t cycles, skipped, cycles_failed, late_cycles; /* late: the deadline cut the search short */
+	uint64_t started, starts_failed, fallbacks, worker_failures, overdue;
+	uint64_t preempted;  /* jobs, for the auction's starts */
+	uint64_t readers, holders; /* starts of jobs that name a file; on nodes that all held it */
+	uint64_t saves_failed; /* of the jobs' state before a launch */
+	struct aucsched_misses misses; /* starts_failed by reason */
+	struct aucsched_figure cycle_us, snapshot_us, decide_us, start_us, lock_us;
+	struct aucsched_figure left_wait_s; /* of jobs left to Slurm that have started */
+	const struct aucsched_left *left; /* those that wait */
+	uint32_t left_len, left_jobs, left_longest_s; /* jobs: all of them */
+	uint32_t interval, nodes, queue, running;
+	uint32_t files, copies, locality; /* locality 0: files are not looked at */
+	uint32_t window, bids, optimal;
+	uint32_t waits[AUCSCHED_WHYS]; /* jobs of the last decision, by AUCSCHED_WAITS_... */
+	double objective, bound;
+};
+
+/* The JSON of a status (docs/schemas/status.json), in buf. Returns AUCSCHED_OK, AUCSCHED_EINVAL if it has no room, or
+ * AUCSCHED_EPANIC. */
+int aucsched_status(const struct aucsched_status *status, char *buf, size_t len);
 
 /* Closes a handle and frees its memory. Its worker process, if any, is gone when this returns. */
 int aucsched_close(int64_t handle);

@@ -49,6 +49,7 @@ static int _resolve(auc_library_t *library, char **why)
 	library->configure = dlsym(library->handle, "aucsched_configure");
 	library->cycle = dlsym(library->handle, "aucsched_cycle");
 	library->keep_files = dlsym(library->handle, "aucsched_keep_files");
+	library->status = dlsym(library->handle, "aucsched_status");
 	library->shadow = dlsym(library->handle, "aucsched_shadow");
 	library->last_error = dlsym(library->handle, "aucsched_last_error");
 	library->worker_fault = dlsym(library->handle, "aucsched_worker_fault");
@@ -59,7 +60,7 @@ static int _resolve(auc_library_t *library, char **why)
 		return SLURM_ERROR;
 	}
 	if (!abi || !version || !library->settings || !library->open || !library->configure ||
-	    !library->cycle || !library->shadow || !library->last_error || !library->close ||
+	    !library->cycle || !library->status || !library->shadow || !library->last_error || !library->close ||
 	    !library->keep_files) {
 		*why = xstrdup_printf("%s is not libaucsched", library->path);
 		return SLURM_ERROR;

@@ -24,6 +24,7 @@ typedef struct auc_library {
 	int (*cycle)(int64_t, const struct aucsched_input *,
 		     struct aucsched_output *);
 	int (*keep_files)(int64_t, const char *, int);
+	int (*status)(const struct aucsched_status *, char *, size_t);
 	int (*shadow)(int64_t, const struct aucsched_shadow *);
 	size_t (*last_error)(int64_t, char *, size_t);
 	size_t (*worker_fault)(int64_t, char *, size_t); /* NULL: an older library */

@@ -179,16 +179,6 @@ static uint32_t _gpus(const job_record_t *job_ptr)
 	return MIN(count, UINT32_MAX);
 }
 
-/* What the last cycle said of a job that Slurm has started since. */
-static const char *_before(const auc_memo_t *memo)
-{
-	if (!memo)
-		return "unseen";
-	if (!memo->verdict)
-		return memo->left ? "behind" : "limits";
-	return auc_word_of(memo->verdict - 1);
-}
-
 /* A task has the memo of its array, until it has a record of its own. */
 static const auc_memo_t *_memo(const job_record_t *job_ptr)
 {
@@ -226,8 +216,11 @@ static void _look_at(const job_record_t *job_ptr)
 		memo = _memo(job_ptr);
 		if (memo && memo->left && memo->why)
 			run.left = memo->why;
+		else if (memo && memo->verdict)
+			run.before = memo->verdict;
 		else
-			run.before = _before(memo);
+			run.before_word = !memo ? "unseen" :
+				memo->left ? "behind" : "limits";
 	}
 	if (over) {
 		run.end = job_ptr->end_time;

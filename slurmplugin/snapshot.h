@@ -94,10 +94,7 @@ typedef struct {
 	uint32_t gres, type;	/* gres ids; type 0: of whatever type */
 } auc_kind_t;
 
-typedef struct {
-	const char *why;	/* static text */
-	uint32_t jobs;
-} auc_delegation_t;
+typedef struct aucsched_left auc_delegation_t;
 
 #define AUC_LEFT_MAX 24
 

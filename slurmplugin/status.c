@@ -17,6 +17,9 @@
 
 /* ---- The figures for `aucsched status` ---- */
 
+/* More than any status has. */
+#define MOST_TEXT (1 << 16)
+
 extern void auc_figure_add(auc_figure_t *figure, int64_t value)
 {
 	figure->last = value;
@@ -30,23 +33,9 @@ extern void auc_status_decided(auc_status_t *status,
 {
 	memset(status->waits, 0, sizeof(status->waits));
 	for (uint32_t i = 0; i < out->decisions_len; i++)
-		if (out->decisions[i].why < AUC_WHYS)
+		if (out->decisions[i].why < AUCSCHED_WHYS)
 			status->waits[out->decisions[i].why]++;
 	status->late_cycles += out->late;
-}
-
-static void _string(char **json, const char *value)
-{
-	xstrcat(*json, "\"");
-	for (; value && *value; value++) {
-		if ((*value == '"') || (*value == '\\'))
-			xstrfmtcat(*json, "\\%c", *value);
-		else if ((unsigned char) *value < ' ')
-			xstrcat(*json, " ");
-		else
-			xstrcatchar(*json, *value);
-	}
-	xstrcat(*json, "\"");
 }
 
 extern void auc_status_worker(auc_status_t *status, uint32_t failures,
@@ -64,141 +53,46 @@ extern void auc_status_worker(auc_status_t *status, uint32_t failures,
 		xfree(fault);
 }
 
-static void _text(char **json, const char *key, const char *value)
+/* Where there is no library to tell the figures: that, and why. xfree() */
+static char *_bare(const auc_status_t *status)
 {
-	xstrfmtcat(*json, "\"%s\":", key);
-	_string(json, value);
-	xstrcat(*json, ",");
+	char *text = xstrdup(status->state_text), *json;
+
+	for (char *at = text; at && *at; at++)
+		if ((*at == '"') || (*at == '\\') || ((unsigned char) *at < ' '))
+			*at = '\'';
+	json = xstrdup_printf("{\"slurm\":\"%s\",\"pid\":%d,\"began\":%lld,\"time\":%lld,\"interval_s\":%u,\"state\":\"%s\",\"state_text\":\"%s\"}\n",
+			      SLURM_VERSION_STRING, getpid(),
+			      (long long) status->began, (long long) time(NULL),
+			      status->interval, status->state,
+			      text ? text : "");
+	xfree(text);
+	return json;
 }
 
-static void _count(char **json, const char *key, uint64_t value)
-{
-	xstrfmtcat(*json, "\"%s\":%llu,", key, (unsigned long long) value);
-}
-
-static void _figure(char **json, const char *key, const auc_figure_t *figure)
-{
-	xstrfmtcat(*json, "\"%s\":{\"last\":%lld,\"mean\":%.0f,\"max\":%lld,\"sum\":%.0f,\"count\":%llu},",
-		   key, (long long) figure->last,
-		   figure->count ? figure->sum / figure->count : 0,
-		   (long long) figure->max, figure->sum,
-		   (unsigned long long) figure->count);
-}
-
-static void _left(char **json, const auc_snapshot_t *snapshot)
-{
-	xstrcat(*json, "\"handed\":{");
-	for (int i = 0; i < snapshot->left_len; i++)
-		xstrfmtcat(*json, "%s\"%s\":%u", i ? "," : "",
-			   snapshot->left[i].why, snapshot->left[i].jobs);
-	xstrcat(*json, "},");
-}
-
-/* These are the words of reason.h. */
-extern const char *auc_word_of(uint8_t why)
-{
-	static const char *words[AUC_WHYS] = {
-		[AUCSCHED_STARTS] = "starts", [AUCSCHED_WAITS_FIT] = "fit",
-		[AUCSCHED_WAITS_LOST] = "lost", [AUCSCHED_WAITS_RESERVED] = "kept",
-		[AUCSCHED_WAITS_NEVER] = "never", [AUCSCHED_NOT_LOOKED_AT] = "behind",
-		[AUCSCHED_TIMED_OUT] = "late", [AUCSCHED_FAULTY] = "faulty",
-		[AUCSCHED_WAITS_QUOTA] = "quota",
-	};
-
-	return (why < AUC_WHYS) ? words[why] : "unseen";
-}
-
-static void _waits(char **json, const uint32_t *waits)
-{
-	xstrcat(*json, "\"waits\":{");
-	for (int i = 1; i < AUC_WHYS; i++)
-		xstrfmtcat(*json, "%s\"%s\":%u", (i > 1) ? "," : "",
-			   auc_word_of(i), waits[i]);
-	xstrcat(*json, "},");
-}
-
-static void _missed(char **json, const auc_misses_t *misses)
-{
-	xstrcat(*json, "\"missed\":{");
-	for (int i = 0; i < misses->len; i++) {
-		if (i)
-			xstrcat(*json, ",");
-		_string(json, misses->of[i].why);
-		xstrfmtcat(*json, ":%llu",
-			   (unsigned long long) misses->of[i].count);
-	}
-	xstrcat(*json, "},");
-}
-
-static void _files(char **json, const auc_status_t *status)
-{
-	xstrfmtcat(*json, "\"files\":{\"known\":%u,\"copies\":%u,\"starts\":%llu,\"on_holders\":%llu},",
-		   status->files, status->copies,
-		   (unsigned long long) status->readers,
-		   (unsigned long long) status->holders);
-}
-
-static void _left_waits(char **json, const auc_figure_t *started,
-			uint32_t pending_s)
-{
-	xstrfmtcat(*json, "\"left_waits\":{\"started\":%llu,\"sum_s\":%.0f,\"mean_s\":%.1f,\"longest_s\":%lld,\"pending_longest_s\":%u},",
-		   (unsigned long long) started->count, started->sum,
-		   started->count ? started->sum / started->count : 0,
-		   (long long) started->max, pending_s);
-}
-
-static char *_json(const auc_status_t *status, const auc_settings_t *settings,
+/* xfree() */
+static char *_json(auc_status_t *status, const auc_settings_t *settings,
 		   const auc_library_t *library, const auc_snapshot_t *snapshot)
 {
-	char *json = xstrdup("{");
+	char *text;
 
-	_text(&json, "version", library->version);
-	_text(&json, "slurm", SLURM_VERSION_STRING);
-	_count(&json, "pid", getpid());
-	_count(&json, "began", status->began);
-	_count(&json, "time", time(NULL));
-	_count(&json, "interval_s", settings->interval);
-	_text(&json, "state", status->state);
-	_text(&json, "state_text", status->state_text);
-	_text(&json, "library", library->path);
-	_text(&json, "settings", settings->engine);
-	_count(&json, "cycles", status->cycles);
-	_count(&json, "cycles_skipped", status->skipped);
-	_count(&json, "cycles_failed", status->cycles_failed);
-	_count(&json, "cycles_late", status->late_cycles);
-	_text(&json, "last_failure", status->last_failure);
-	_figure(&json, "cycle_us", &status->cycle_us);
-	_figure(&json, "snapshot_us", &status->snapshot_us);
-	_figure(&json, "decide_us", &status->decide_us);
-	_figure(&json, "start_us", &status->start_us);
-	_figure(&json, "lock_us", &status->lock_us);
-	_count(&json, "nodes", snapshot->in.nodes_len);
-	_count(&json, "queue", snapshot->queue);
-	_count(&json, "window", status->window);
-	_count(&json, "running", snapshot->in.running_len);
-	_waits(&json, status->waits);
-	_count(&json, "started", status->started);
-	_count(&json, "starts_failed", status->starts_failed);
-	_missed(&json, &status->misses);
-	_count(&json, "overdue", status->overdue);
-	_count(&json, "preempted", status->preempted);
-	_text(&json, "journal", status->journal);
-	_count(&json, "saves_failed", status->saves_failed);
-	_count(&json, "handed_jobs", snapshot->left_jobs);
-	_left(&json, snapshot);
-	_left_waits(&json, &status->left_wait_s, snapshot->left_longest_s);
-	if (settings->locality)
-		_files(&json, status);
-	xstrfmtcat(json, "\"solver\":{\"status\":\"%s\",\"objective\":%.0f,\"bound\":%.0f,\"bids\":%u,\"worker_failures\":%llu,",
-		   status->optimal ? "optimal" : "feasible", status->objective,
-		   status->bound, status->bids,
-		   (unsigned long long) status->worker_failures);
-	xstrcat(json, "\"worker_fault\":");
-	_string(&json, status->worker_fault);
-	xstrcat(json, "},");
-	xstrfmtcat(json, "\"fallbacks\":%llu}\n",
-		   (unsigned long long) status->fallbacks);
-	return json;
+	status->interval = settings->interval;
+	status->slurm = SLURM_VERSION_STRING;
+	status->library = library->path;
+	status->settings = settings->engine;
+	status->locality = settings->locality;
+	status->nodes = snapshot->in.nodes_len;
+	status->queue = snapshot->queue;
+	status->running = snapshot->in.running_len;
+	status->left = snapshot->left;
+	status->left_len = snapshot->left_len;
+	status->left_jobs = snapshot->left_jobs;
+	status->left_longest_s = snapshot->left_longest_s;
+	text = xmalloc(MOST_TEXT);
+	if (library->version && !library->status(status, text, MOST_TEXT))
+		return text;
+	xfree(text);
+	return _bare(status);
 }
 
 /* ---- the file ---- */
@@ -288,7 +182,7 @@ static void _say(const char *path, bool ok)
 	said = fault;
 }
 
-extern void auc_status_write(const auc_status_t *status,
+extern void auc_status_write(auc_status_t *status,
 			     const auc_settings_t *settings,
 			     const auc_library_t *library,
 			     const auc_snapshot_t *snapshot,
@@ -390,15 +284,15 @@ extern void auc_miss(auc_misses_t *misses, const char *why, uint64_t count)
 	if (!count)
 		return;
 	while ((i < misses->len) &&
-	       strncmp(misses->of[i].why, why, AUC_MISS_SIZE - 1))
+	       strncmp(misses->of[i].why, why, AUCSCHED_MISS_SIZE - 1))
 		i++;
 	/* The last one is for all that have no place of their own. */
-	if (i >= AUC_MISSES - 1) {
-		i = AUC_MISSES - 1;
+	if (i >= AUCSCHED_MISSES - 1) {
+		i = AUCSCHED_MISSES - 1;
 		why = "other";
 	}
 	if (i >= misses->len) {
-		snprintf(misses->of[i].why, AUC_MISS_SIZE, "%s", why);
+		snprintf(misses->of[i].why, AUCSCHED_MISS_SIZE, "%s", why);
 		misses->len = i + 1;
 	}
 	misses->of[i].count += count;

@@ -49,17 +49,7 @@ extern void auc_memo_free(void);
  * after a few.
  */
 
-/* Starts that failed, by what was said of them. */
-#define AUC_MISSES 16
-#define AUC_MISS_SIZE 64
-
-typedef struct {
-	struct {
-		char why[AUC_MISS_SIZE];
-		uint64_t count;
-	} of[AUC_MISSES];
-	int len;
-} auc_misses_t;
+typedef struct aucsched_misses auc_misses_t;
 
 /* Counts. IN why - such as slurm_strerror()'s; those of many kinds are "other" */
 extern void auc_miss(auc_misses_t *misses, const char *why, uint64_t count);
@@ -70,39 +60,8 @@ extern void auc_missed(job_record_t *job_ptr, int rc);
 
 /* The figures for `aucsched status`. The agent's thread alone, without a lock. */
 
-typedef struct {
-	int64_t last, max;
-	double sum;
-	uint64_t count;
-} auc_figure_t;
-
-/* Why a job does not start: AUCSCHED_STARTS ... AUCSCHED_WAITS_QUOTA. */
-#define AUC_WHYS (AUCSCHED_WAITS_QUOTA + 1)
-
-typedef struct {
-	const char *state;	/* "starting", "on", "off", "no-library", "failing" */
-	char *state_text;
-	time_t began;		/* when counting began, with slurmctld */
-	uint64_t cycles, skipped, cycles_failed, started, starts_failed,
-		fallbacks, worker_failures, readers, holders, overdue,
-		preempted;	/* jobs, for the auction's starts */
-	uint32_t files, copies;
-	char *last_failure;
-	auc_misses_t misses;	/* starts_failed by reason */
-	char *worker_fault;	/* why a worker process failed last */
-	const char *journal;	/* static text: "on", or why it is not; NULL: not known */
-	uint64_t saves_failed;	/* of the jobs' state before a launch */
-	auc_figure_t cycle_us, snapshot_us, decide_us, start_us, lock_us;
-	auc_figure_t left_wait_s;	/* of jobs left to Slurm that have started */
-	uint32_t window, bids;
-	uint32_t waits[AUC_WHYS];	/* jobs of the last decision, by AUCSCHED_WAITS_... */
-	uint64_t late_cycles;	/* whose deadline cut the search short */
-	double objective, bound;
-	bool optimal;
-} auc_status_t;
-
-/* What is told of a decision: a word for its why. */
-extern const char *auc_word_of(uint8_t why);
+typedef struct aucsched_figure auc_figure_t;
+typedef struct aucsched_status auc_status_t;
 
 /* Counts why the jobs of a decision wait, and whether it was late. */
 extern void auc_status_decided(auc_status_t *status,
@@ -119,7 +78,7 @@ extern void auc_status_worker(auc_status_t *status, uint32_t failures,
  * where others write: no link of theirs is followed. What goes wrong is logged once. No lock;
  * the agent's thread.
  */
-extern void auc_status_write(const auc_status_t *status,
+extern void auc_status_write(auc_status_t *status,
 			     const auc_settings_t *settings,
 			     const auc_library_t *library,
 			     const auc_snapshot_t *snapshot,

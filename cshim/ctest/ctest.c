@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -479,7 +480,7 @@ static void test_shadow(void)
 	struct aucsched_node nodes[] = {{.cores = 4, .free_cores = 1, .up = 1}};
 	struct aucsched_input in = {.abi = AUCSCHED_ABI, .size = sizeof in, .now = 100, .nodes_len = 1, .nodes = nodes};
 	struct aucsched_run run = {.job = 7, .task = AUCSCHED_NO_JOB, .user = 5, .partition = "p", .state = "FAILED", .end = 40,
-				   .slurm = {.time = 30, .nodes = "n1", .cpus = 3}, .before = "lost"};
+				   .slurm = {.time = 30, .nodes = "n1", .cpus = 3}, .before = AUCSCHED_WAITS_LOST + 1};
 	struct aucsched_shadow shadow = {.path = path, .slurm = "22.05.8", .settings = "", .limit = 1 << 20, .mode = 0600, .interval = 3,
 					 .in = &in, .runs = &run, .runs_len = 1};
 	int64_t h = must_open(NULL);
@@ -500,6 +501,30 @@ static void test_shadow(void)
 	EXPECT(aucsched_shadow(h, &shadow) == AUCSCHED_EINVAL);
 	EXPECT(aucsched_shadow(h, NULL) == AUCSCHED_EINVAL);
 	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+}
+
+/* The figures as JSON, whatever is in them. */
+static void test_status(void)
+{
+	struct aucsched_left left[] = {{"gres", 3}, {NULL, 1}};
+	struct aucsched_status s = {.state = "on", .state_text = "a\"b\n", .interval = 3, .queue = 4, .left = left, .left_len = 2,
+				    .misses = {.of = {{"busy", 5}}, .len = 1}, .objective = 1.5, .bound = (double)INFINITY,
+				    .cycle_us = {.last = 2, .max = 7, .sum = 9, .count = 2}, .waits = {[AUCSCHED_WAITS_LOST] = 6}};
+	char buf[4096];
+	size_t len;
+
+	EXPECT(aucsched_status(&s, buf, sizeof buf) == AUCSCHED_OK);
+	EXPECT(strstr(buf, "\"state_text\":\"a\\\"b\\n\"") != NULL && strstr(buf, "\"interval_s\":3,") != NULL);
+	EXPECT(strstr(buf, "\"handed\":{\"\":1,\"gres\":3}") != NULL && strstr(buf, "\"missed\":{\"busy\":5}") != NULL);
+	EXPECT(strstr(buf, "\"cycle_us\":{\"last\":2,\"mean\":5,\"max\":7,\"sum\":9,\"count\":2}") != NULL);
+	EXPECT(strstr(buf, "\"lost\":6,") != NULL && strstr(buf, "\"objective\":2,") != NULL && strstr(buf, "\"bound\":0,") != NULL);
+	EXPECT(strstr(buf, "\"files\"") == NULL);
+	len = strlen(buf);
+	EXPECT(aucsched_status(&s, buf, len) == AUCSCHED_EINVAL);
+	EXPECT(aucsched_status(&s, buf, len + 1) == AUCSCHED_OK);
+	s.locality = 1;
+	EXPECT(aucsched_status(&s, buf, sizeof buf) == AUCSCHED_OK && strstr(buf, "\"files\":{\"copies\":0,") != NULL);
+	EXPECT(aucsched_status(NULL, buf, sizeof buf) == AUCSCHED_EINVAL);
 }
 
 /* Cycles in a file, as record.h has them: the settings but for record=, then the input and what was answered. */
@@ -1195,6 +1220,7 @@ int main(int argc, char **argv)
 	test_parameters();
 	test_shadow();
 	test_record();
+	test_status();
 	test_settings();
 	test_fields();
 	test_bad_calls();

@@ -72,7 +72,9 @@ func runLine(r *C.struct_aucsched_run) shadow.Line {
 		l.Would.Class, l.Would.Victims = string(rune(r.bid_class)), int64(r.victims)
 	}
 	if l.Slurm != nil {
-		l.Slurm.Before = text(r.before)
+		if l.Slurm.Before = text(r.before_word); r.before > 0 {
+			l.Slurm.Before = engine.Word(uint8(r.before) - 1)
+		}
 	}
 	return l
 }

@@ -8,15 +8,21 @@
 #include "../common.h"
 #include "units.h"
 
-extern auc_settings_t units_settings(const char *params)
+extern auc_library_t *units_loaded(void)
 {
 	static auc_library_t library;
-	auc_settings_t settings = { 0 };
 	char *own = xstrdup_printf("auc_library=%s", units_library), *why = NULL;
 
 	CHECK(!auc_library_load(&library, own, &why), "%s: %s", own, why);
-	auc_settings_read(&settings, &library, params);
 	xfree(own);
+	return &library;
+}
+
+extern auc_settings_t units_settings(const char *params)
+{
+	auc_settings_t settings = { 0 };
+
+	auc_settings_read(&settings, units_loaded(), params);
 	return settings;
 }
 

@@ -34,8 +34,8 @@ static void _test_misses(void)
 		snprintf(why, sizeof(why), "%d", i);
 		auc_miss(&misses, why, 1);
 	}
-	CHECK((misses.len == AUC_MISSES) &&
-	      !strcmp(misses.of[AUC_MISSES - 1].why, "other") &&
+	CHECK((misses.len == AUCSCHED_MISSES) &&
+	      !strcmp(misses.of[AUCSCHED_MISSES - 1].why, "other") &&
 	      (misses.of[2].count == 100), "%d", misses.len);
 	for (int i = sum.len = 0; i < misses.len; i++)
 		sum.len += misses.of[i].count;
@@ -75,7 +75,7 @@ static void _test_status_file(void)
 	char dir[] = "/tmp/aucunitsXXXXXX", *path, *new, *victim, *left;
 	auc_settings_t settings = { .interval = 3, .engine = "x" };
 	auc_status_t status = { .state = "on", .journal = "off: no \"room\"", .saves_failed = 7 };
-	auc_library_t library = { .path = "/lib", .version = "1" };
+	auc_library_t none = { .path = "/lib" };
 	static auc_snapshot_t snapshot;
 	struct stat st;
 	FILE *file;
@@ -97,13 +97,17 @@ static void _test_status_file(void)
 	CHECK(!symlink(victim, path) && !symlink(victim, new), "%m");
 	settings.status = path;
 	auc_miss(&status.misses, "Requested nodes are busy \"", 5);
-	auc_status_write(&status, &settings, &library, &snapshot, "/nowhere");
+	auc_status_write(&status, &settings, units_loaded(), &snapshot, "/nowhere");
 	CHECK(!xstrcmp(_read_file(victim), "precious"), "what a link names is not written");
 	got = _read_file(path);
 	CHECK(got && !lstat(path, &st) && S_ISREG(st.st_mode) &&
 	      ((st.st_mode & 0777) == 0644), "%s", got);
-	CHECK(got && strstr(got, "\"journal\":\"off: no \\\"room\\\"\",\"saves_failed\":7,") &&
+	CHECK(got && strstr(got, "\"journal\":\"off: no \\\"room\\\"\",") && strstr(got, "\"saves_failed\":7,") &&
 	      strstr(got, "\"missed\":{\"Requested nodes are busy \\\"\":5},"), "%s", got);
+	status.state_text = "no \"library\"\n";
+	auc_status_write(&status, &settings, &none, &snapshot, "/nowhere");
+	got = _read_file(path);
+	CHECK(got && strstr(got, "\"interval_s\":3,\"state\":\"on\",\"state_text\":\"no 'library''\"}\n"), "%s", got);
 	CHECK(access(left, F_OK), "what a killed one left is gone");
 	CHECK(_files_in(dir) == 3, "%d", _files_in(dir));
 	/* Where it can't be written nothing stays behind, and no device is replaced. */

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "../compat.h"
+#include "../library.h"
 #include "../request.h"
 #include "../settings.h"
 
@@ -37,8 +38,9 @@ extern bool units_sound_range(const auc_gpus_t *range);
 extern void units_fuzz_range(const char *text);
 extern void units_fuzz_script(const char *script);
 
-/* The file of libaucsched.so. */
+/* The file of libaucsched.so; and the library, loaded. */
 extern const char *units_library;
+extern auc_library_t *units_loaded(void);
 
 /* The settings that SchedulerParameters give, by the library. The texts stay until the next call. */
 extern auc_settings_t units_settings(const char *params);
