@@ -7,6 +7,132 @@ import (
 	"math/bits"
 )
 
+// SetFree sets what node n has free. It fails if that is more than its total, or
+// if there is no node n.
+func (t *Table) SetFree(n int, c Capacity) error {
+	if err := t.check(n); err != nil {
+		return err
+	}
+	if c.Cores > t.total[n].Cores || c.GPUs > t.total[n].GPUs {
+		return fmt.Errorf("node %d: %d cores and %d GPUs free of %d and %d", n, c.Cores, c.GPUs, t.total[n].Cores, t.total[n].GPUs)
+	}
+	if c != t.Free(n) {
+		t.mark(n>>6, t.put(n, c))
+		if t.shared.resource != 0 {
+			t.tellShare(n)
+		}
+	}
+	return nil
+}
+
+// Allocate takes an allocation off the free cores and GPUs, and what goes with it of further
+// resources. If anything of it is not free, on a node that is down or in bad form, it changes
+// nothing and says what is wrong. Time is in the number of nodes of the allocation.
+func (t *Table) Allocate(segs []Segment, uses ...Use) error {
+	if len(uses) == 0 {
+		return t.allocate(segs)
+	}
+	if err := Uses(uses).check(len(t.more)); err != nil {
+		return err
+	}
+	if err := CheckSegments(segs, t.Len()); err != nil {
+		return err
+	}
+	share := t.ShareOf(uses)
+	if share > 0 {
+		if err := t.checkShares(uses); err != nil {
+			return err
+		}
+		if err := t.lackingShare(segs, share); err != nil {
+			return err
+		}
+	}
+	if n, u, s, ok := t.lackingOf(segs, uses); ok {
+		x := &t.more[u.Row]
+		return fmt.Errorf("node %d has %d %s free: %d are asked for", n, x.free[n], x.name, u.Of(s.Cores, s.GPUs))
+	}
+	if err := t.allocate(segs); err != nil {
+		return err
+	}
+	t.addOf(segs, uses, -1)
+	if share > 0 {
+		t.addShare(segs, share, -1)
+	}
+	return nil
+}
+
+// Release gives an allocation back, and what went with it. If that would leave a node with more
+// free than it has in all, or the form is bad, it changes nothing and says so. It is allowed on
+// nodes that are down. Time is in the number of nodes released.
+func (t *Table) Release(segs []Segment, uses ...Use) error {
+	if len(uses) == 0 {
+		return t.release(segs)
+	}
+	if err := Uses(uses).check(len(t.more)); err != nil {
+		return err
+	}
+	if err := CheckSegments(segs, t.Len()); err != nil {
+		return err
+	}
+	share := t.ShareOf(uses)
+	if share > 0 {
+		if err := t.heldShare(segs, share); err != nil {
+			return err
+		}
+	}
+	for _, u := range uses {
+		x := &t.more[u.Row]
+		if u.Row == t.shared.resource-1 {
+			continue
+		}
+		for _, s := range segs {
+			for n := s.First; n <= s.Last; n++ {
+				if free := x.free[n] + u.Of(s.Cores, s.GPUs); free > x.total[n] {
+					return fmt.Errorf("node %d would have %d of %d %s free", n, free, x.total[n], x.name)
+				}
+			}
+		}
+	}
+	if err := t.release(segs); err != nil {
+		return err
+	}
+	t.addOf(segs, uses, 1)
+	if share > 0 {
+		t.addShare(segs, share, 1)
+	}
+	return nil
+}
+
+// FitsWith reports whether Allocate would take an allocation, which has to be in good form. One
+// that names no bin for its share could name one then.
+func (t *Table) FitsWith(segs []Segment, uses Uses) bool {
+	if share := t.ShareOf(uses); share > 0 && segs[0].Bin != 0 {
+		for _, s := range segs {
+			if t.lacksShare(s, share) {
+				return false
+			}
+		}
+	}
+	_, _, _, lacks := t.lackingOf(segs, uses)
+	return !lacks && t.fits(segs)
+}
+
+// lackingOf finds the first node that has too little of a further resource, if there is one.
+func (t *Table) lackingOf(segs []Segment, uses Uses) (node int32, u Use, s Segment, ok bool) {
+	for _, u := range uses {
+		free := t.more[u.Row].free
+		for _, s := range segs {
+			amount := u.Of(s.Cores, s.GPUs)
+			for n := s.First; n <= s.Last; n++ {
+				if free[n] < amount {
+					return n, u, s, true
+				}
+			}
+		}
+	}
+	return 0, Use{}, Segment{}, false
+}
+
 // allocate is Allocate of cores and GPUs alone.
 func (t *Table) allocate(segs []Segment) error {
 	if err := CheckSegments(segs, t.Len()); err != nil {
@@ -52,12 +178,6 @@ func (t *Table) giving(w int, s Segment) uint64 {
 		return t.having[s.GPUs][w] &^ t.down[w]
 	}
 	return t.level[s.GPUs][w] & t.plane.atLeast(w, uint(s.Cores))
-}
-
-// within are the nodes of word w that are of the segment; at least one is.
-func (s Segment) within(w int) uint64 {
-	first, last := max(int(s.First)-w<<6, 0), min(int(s.Last)-w<<6, 63)
-	return ^uint64(0) >> (63 - last) &^ (1<<first - 1)
 }
 
 func (t *Table) take(s Segment) {
@@ -141,5 +261,100 @@ func (t *Table) giveGPUs(w int, m uint64, k int) {
 	}
 	for g := len(t.having) - 1; g > 0; g-- {
 		t.having[g][w] = t.having[g][w]&^m | t.having[max(g-k, 0)][w]&m
+	}
+}
+
+// SetLeast sets what the nodes first to last have free to what they have free in a or in
+// b, whichever is less, and takes those down that are down in either. All tables describe the
+// same machine, and t may be one of them.
+func (t *Table) SetLeast(first, last int, a, b *Table) {
+	t.setLeastShares(first, last, a, b) // which looks at the GPUs that they have
+	for n := first; n <= last; n++ {
+		t.cores[n] = min(a.cores[n], b.cores[n])
+		t.gpus[n] = min(a.gpus[n], b.gpus[n])
+	}
+	t.setLeastOf(first, last, a, b)
+	s := Segment{First: int32(first), Last: int32(last)}
+	for w := first >> 6; w <= last>>6; w++ {
+		m := s.within(w)
+		t.down[w] = t.down[w]&^m | (a.down[w]|b.down[w])&m
+		t.plane.setLeast(w, m, &a.plane, &b.plane)
+		cores := uint32(t.plane.sum(w, ^uint64(0)))
+		t.freeCores += int64(cores) - int64(t.block[w])
+		t.block[w] = cores
+		for g := 1; g < len(t.having); g++ {
+			was := t.having[g][w]
+			having := was&^m | a.having[g][w]&b.having[g][w]&m
+			t.freeGPUs += int64(bits.OnesCount64(having) - bits.OnesCount64(was))
+			t.having[g][w] = having
+		}
+		t.mark(w, t.plane.nonzero(w))
+	}
+	if t.shared.resource != 0 {
+		t.tellShares([]Segment{s})
+	}
+}
+
+// CopyFrom makes t an independent copy of o, reusing t's memory. The zero Table
+// is a valid receiver.
+func (t *Table) CopyFrom(o *Table) {
+	t.CopyFreeFrom(o)
+	t.copyResources(o)
+}
+
+// LimitFrom sets what nodes first to last of t have free to what o, of the same machine, has free
+// for a request with these uses and at least so many GPUs a node: as many cores and as many GPUs as
+// its further resources suffice for. A node can then give the request some cores and GPUs if and
+// only if it has them free in t, as long as no resource is used both by core and by GPU where more
+// than gpus may be asked for. A share of a GPU comes without others: what is used by GPU then takes
+// nothing. Other resources of t stay as they are.
+//
+// A coreless request takes no core: a node can then serve it if and only if it has a core free in
+// t, however few it has in o, and the GPUs. Such a node has what it has free in o, or else one core.
+func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int, coreless bool) {
+	var buf [64]Capacity
+	least := uint16(0)
+	if coreless {
+		gpus, least = 0, 1
+	}
+	share := o.ShareOf(uses) > 0 // it comes without GPUs, so nothing is taken by GPU
+	for first <= last {          // a word at a time
+		end := min(last, first|63) + 1
+		room := buf[:end-first]
+		for i := range room {
+			room[i] = Capacity{max(o.cores[first+i], least), o.gpus[first+i]}
+		}
+		for _, u := range uses {
+			if coreless {
+				u.PerCore = 0
+			}
+			if share {
+				u.PerGPU = 0
+			}
+			u.limitAll(room, o.more[u.Row].free[first:end], gpus)
+			if u.Row == o.shared.resource-1 {
+				t.setSpare(o, first, end-1, u.PerNode)
+			}
+		}
+		t.putWord(first, room)
+		first = end
+	}
+}
+
+// putWord sets what nodes from first on have free, all of one word.
+func (t *Table) putWord(first int, free []Capacity) {
+	any, changed := uint64(0), false
+	for i := 0; i < len(free); {
+		c, from := free[i], i
+		same := true
+		for ; i < len(free) && free[i] == c; i++ { // jobs take runs of nodes
+			same = same && c.Cores == t.cores[first+i] && c.GPUs == t.gpus[first+i]
+		}
+		if !same {
+			any, changed = t.putRun(first+from, first+i-1, c), true
+		}
+	}
+	if changed {
+		t.mark(first>>6, any)
 	}
 }

@@ -16,13 +16,6 @@ const (
 	MaxAmount = 1<<31 - 1
 )
 
-// resource is a countable resource of the nodes beside cores and GPUs: memory, GPUs of one type,
-// shares of GPUs, ... in the caller's units.
-type resource struct {
-	name        string
-	total, free []int64 // by node; total is never written to
-}
-
 // Use is how much an allocation takes of a row, which is anything that is counted: a further
 // resource of the nodes, or a quota, which is in no place. It takes PerJob for itself, PerNode on
 // each of its nodes, PerCore for each core that these give and PerGPU for each GPU, in the units of
@@ -131,114 +124,6 @@ func (t *Table) SetFreeOf(r, n int, amount int64) error {
 	return nil
 }
 
-// Allocate takes an allocation off the free cores and GPUs, and what goes with it of further
-// resources. If anything of it is not free, on a node that is down or in bad form, it changes
-// nothing and says what is wrong. Time is in the number of nodes of the allocation.
-func (t *Table) Allocate(segs []Segment, uses ...Use) error {
-	if len(uses) == 0 {
-		return t.allocate(segs)
-	}
-	if err := Uses(uses).check(len(t.more)); err != nil {
-		return err
-	}
-	if err := CheckSegments(segs, t.Len()); err != nil {
-		return err
-	}
-	share := t.ShareOf(uses)
-	if share > 0 {
-		if err := t.checkShares(uses); err != nil {
-			return err
-		}
-		if err := t.lackingShare(segs, share); err != nil {
-			return err
-		}
-	}
-	if n, u, s, ok := t.lackingOf(segs, uses); ok {
-		x := &t.more[u.Row]
-		return fmt.Errorf("node %d has %d %s free: %d are asked for", n, x.free[n], x.name, u.Of(s.Cores, s.GPUs))
-	}
-	if err := t.allocate(segs); err != nil {
-		return err
-	}
-	t.addOf(segs, uses, -1)
-	if share > 0 {
-		t.addShare(segs, share, -1)
-	}
-	return nil
-}
-
-// Release gives an allocation back, and what went with it. If that would leave a node with more
-// free than it has in all, or the form is bad, it changes nothing and says so. It is allowed on
-// nodes that are down. Time is in the number of nodes released.
-func (t *Table) Release(segs []Segment, uses ...Use) error {
-	if len(uses) == 0 {
-		return t.release(segs)
-	}
-	if err := Uses(uses).check(len(t.more)); err != nil {
-		return err
-	}
-	if err := CheckSegments(segs, t.Len()); err != nil {
-		return err
-	}
-	share := t.ShareOf(uses)
-	if share > 0 {
-		if err := t.heldShare(segs, share); err != nil {
-			return err
-		}
-	}
-	for _, u := range uses {
-		x := &t.more[u.Row]
-		if u.Row == t.shared.resource-1 {
-			continue
-		}
-		for _, s := range segs {
-			for n := s.First; n <= s.Last; n++ {
-				if free := x.free[n] + u.Of(s.Cores, s.GPUs); free > x.total[n] {
-					return fmt.Errorf("node %d would have %d of %d %s free", n, free, x.total[n], x.name)
-				}
-			}
-		}
-	}
-	if err := t.release(segs); err != nil {
-		return err
-	}
-	t.addOf(segs, uses, 1)
-	if share > 0 {
-		t.addShare(segs, share, 1)
-	}
-	return nil
-}
-
-// FitsWith reports whether Allocate would take an allocation, which has to be in good form. One
-// that names no bin for its share could name one then.
-func (t *Table) FitsWith(segs []Segment, uses Uses) bool {
-	if share := t.ShareOf(uses); share > 0 && segs[0].Bin != 0 {
-		for _, s := range segs {
-			if t.lacksShare(s, share) {
-				return false
-			}
-		}
-	}
-	_, _, _, lacks := t.lackingOf(segs, uses)
-	return !lacks && t.fits(segs)
-}
-
-// lackingOf finds the first node that has too little of a further resource, if there is one.
-func (t *Table) lackingOf(segs []Segment, uses Uses) (node int32, u Use, s Segment, ok bool) {
-	for _, u := range uses {
-		free := t.more[u.Row].free
-		for _, s := range segs {
-			amount := u.Of(s.Cores, s.GPUs)
-			for n := s.First; n <= s.Last; n++ {
-				if free[n] < amount {
-					return n, u, s, true
-				}
-			}
-		}
-	}
-	return 0, Use{}, Segment{}, false
-}
-
 // addOf gives what segs use of further resources back, sign being 1, or takes it, -1.
 func (t *Table) addOf(segs []Segment, uses Uses, sign int64) {
 	for _, u := range uses {
@@ -252,63 +137,6 @@ func (t *Table) addOf(segs []Segment, uses Uses, sign int64) {
 				free[n] += amount
 			}
 		}
-	}
-}
-
-// LimitFrom sets what nodes first to last of t have free to what o, of the same machine, has free
-// for a request with these uses and at least so many GPUs a node: as many cores and as many GPUs as
-// its further resources suffice for. A node can then give the request some cores and GPUs if and
-// only if it has them free in t, as long as no resource is used both by core and by GPU where more
-// than gpus may be asked for. A share of a GPU comes without others: what is used by GPU then takes
-// nothing. Other resources of t stay as they are.
-//
-// A coreless request takes no core: a node can then serve it if and only if it has a core free in
-// t, however few it has in o, and the GPUs. Such a node has what it has free in o, or else one core.
-func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int, coreless bool) {
-	var buf [64]Capacity
-	least := uint16(0)
-	if coreless {
-		gpus, least = 0, 1
-	}
-	share := o.ShareOf(uses) > 0 // it comes without GPUs, so nothing is taken by GPU
-	for first <= last {          // a word at a time
-		end := min(last, first|63) + 1
-		room := buf[:end-first]
-		for i := range room {
-			room[i] = Capacity{max(o.cores[first+i], least), o.gpus[first+i]}
-		}
-		for _, u := range uses {
-			if coreless {
-				u.PerCore = 0
-			}
-			if share {
-				u.PerGPU = 0
-			}
-			u.limitAll(room, o.more[u.Row].free[first:end], gpus)
-			if u.Row == o.shared.resource-1 {
-				t.setSpare(o, first, end-1, u.PerNode)
-			}
-		}
-		t.putWord(first, room)
-		first = end
-	}
-}
-
-// putWord sets what nodes from first on have free, all of one word.
-func (t *Table) putWord(first int, free []Capacity) {
-	any, changed := uint64(0), false
-	for i := 0; i < len(free); {
-		c, from := free[i], i
-		same := true
-		for ; i < len(free) && free[i] == c; i++ { // jobs take runs of nodes
-			same = same && c.Cores == t.cores[first+i] && c.GPUs == t.gpus[first+i]
-		}
-		if !same {
-			any, changed = t.putRun(first+from, first+i-1, c), true
-		}
-	}
-	if changed {
-		t.mark(first>>6, any)
 	}
 }
 

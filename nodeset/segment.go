@@ -92,6 +92,12 @@ func (s Segment) continuedBy(o Segment) bool {
 	return s.Last+1 == o.First && s.Cores == o.Cores && s.GPUs == o.GPUs && s.Bin == 0 && o.Bin == 0 && s.Part == o.Part
 }
 
+// within are the nodes of word w that are of the segment; at least one is.
+func (s Segment) within(w int) uint64 {
+	first, last := max(int(s.First)-w<<6, 0), min(int(s.Last)-w<<6, 63)
+	return ^uint64(0) >> (63 - last) &^ (1<<first - 1)
+}
+
 // CheckSegments reports the first fault in the form of an allocation on n nodes:
 // segments must lie in 0..n-1 and ascend without overlap.
 func CheckSegments(segs []Segment, n int) error {

@@ -8,17 +8,6 @@ import (
 	"slices"
 )
 
-// shares are the GPUs that are in shared use: bins, of which jobs have shares. All of a share is in
-// one of them. A GPU is either given whole, or is a bin; it becomes one with its first share, and
-// is whole again when the last one leaves. Bins of a node have numbers from 1, which are names for
-// as long as they are in use, and not places: twice as many as the node has GPUs, so that what is
-// planned for later can have numbers that nothing has now.
-type shares struct {
-	resource int     // one more than the number of the resource; 0: no GPU is shared
-	start    []int32 // by node: its first element of left, and one more; never written to
-	left     []int32 // by bin: shares that are free; none: it is not in use
-}
-
 // none is of a number that is no GPU's in shared use.
 const none = -1
 

@@ -37,6 +37,24 @@ type Table struct {
 	spare               []int32    // by node: see Spare; empty in other tables
 }
 
+// resource is a countable resource of the nodes beside cores and GPUs: memory, GPUs of one type,
+// shares of GPUs, ... in the caller's units.
+type resource struct {
+	name        string
+	total, free []int64 // by node; total is never written to
+}
+
+// shares are the GPUs that are in shared use: bins, of which jobs have shares. All of a share is in
+// one of them. A GPU is either given whole, or is a bin; it becomes one with its first share, and
+// is whole again when the last one leaves. Bins of a node have numbers from 1, which are names for
+// as long as they are in use, and not places: twice as many as the node has GPUs, so that what is
+// planned for later can have numbers that nothing has now.
+type shares struct {
+	resource int     // one more than the number of the resource; 0: no GPU is shared
+	start    []int32 // by node: its first element of left, and one more; never written to
+	left     []int32 // by bin: shares that are free; none: it is not in use
+}
+
 // New returns the table of a machine with the given nodes, all free. The slice is
 // copied. It fails for no node at all and for more than MaxNodes.
 func New(nodes []Capacity) (*Table, error) {
@@ -152,24 +170,6 @@ func (t *Table) SetUp(n int, up bool) {
 	t.mark(n>>6, t.plane.nonzero(n>>6))
 }
 
-// SetFree sets what node n has free. It fails if that is more than its total, or
-// if there is no node n.
-func (t *Table) SetFree(n int, c Capacity) error {
-	if err := t.check(n); err != nil {
-		return err
-	}
-	if c.Cores > t.total[n].Cores || c.GPUs > t.total[n].GPUs {
-		return fmt.Errorf("node %d: %d cores and %d GPUs free of %d and %d", n, c.Cores, c.GPUs, t.total[n].Cores, t.total[n].GPUs)
-	}
-	if c != t.Free(n) {
-		t.mark(n>>6, t.put(n, c))
-		if t.shared.resource != 0 {
-			t.tellShare(n)
-		}
-	}
-	return nil
-}
-
 // put sets what node n has free, everywhere but in level, and returns which nodes of its
 // word have a free core.
 func (t *Table) put(n int, c Capacity) (any uint64) { return t.putRun(n, n, c) }
@@ -210,13 +210,6 @@ func (t *Table) check(n int) error {
 	return nil
 }
 
-// CopyFrom makes t an independent copy of o, reusing t's memory. The zero Table
-// is a valid receiver.
-func (t *Table) CopyFrom(o *Table) {
-	t.CopyFreeFrom(o)
-	t.copyResources(o)
-}
-
 // CopyFreeFrom is CopyFrom without the further resources: t has none afterwards.
 func (t *Table) CopyFreeFrom(o *Table) {
 	t.total = o.total // never written to
@@ -241,35 +234,4 @@ func copyRows(dst, src [][]uint64) [][]uint64 {
 		dst[i] = append(dst[i][:0], src[i]...)
 	}
 	return dst
-}
-
-// SetLeast sets what the nodes first to last have free to what they have free in a or in
-// b, whichever is less, and takes those down that are down in either. All tables describe the
-// same machine, and t may be one of them.
-func (t *Table) SetLeast(first, last int, a, b *Table) {
-	t.setLeastShares(first, last, a, b) // which looks at the GPUs that they have
-	for n := first; n <= last; n++ {
-		t.cores[n] = min(a.cores[n], b.cores[n])
-		t.gpus[n] = min(a.gpus[n], b.gpus[n])
-	}
-	t.setLeastOf(first, last, a, b)
-	s := Segment{First: int32(first), Last: int32(last)}
-	for w := first >> 6; w <= last>>6; w++ {
-		m := s.within(w)
-		t.down[w] = t.down[w]&^m | (a.down[w]|b.down[w])&m
-		t.plane.setLeast(w, m, &a.plane, &b.plane)
-		cores := uint32(t.plane.sum(w, ^uint64(0)))
-		t.freeCores += int64(cores) - int64(t.block[w])
-		t.block[w] = cores
-		for g := 1; g < len(t.having); g++ {
-			was := t.having[g][w]
-			having := was&^m | a.having[g][w]&b.having[g][w]&m
-			t.freeGPUs += int64(bits.OnesCount64(having) - bits.OnesCount64(was))
-			t.having[g][w] = having
-		}
-		t.mark(w, t.plane.nonzero(w))
-	}
-	if t.shared.resource != 0 {
-		t.tellShares([]Segment{s})
-	}
 }

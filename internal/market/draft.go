@@ -10,27 +10,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// A draft is a schedule of the whole window made job after job, each on what the
-// earlier ones left. The papers' "SLURM bids" (aucsched1, section 5) come from one
-// draft in queue order; several orders, and moving a job that came off badly to
-// the front of the next one (squeaky wheel optimisation, Joslin and Clements
-// 1999), find allocations that leave room for each other.
-type draft struct {
-	order []int32 // jobs, by their first variants
-	// got[j] is what variant j got, at most one of a job: segs[got[j].first:got[j].last].
-	got   []share
-	segs  []nodeset.Segment
-	worth int64
-	lost  int // jobs that got nothing
-}
-
-type share struct {
-	first, last int32
-	gpus        uint8
-}
-
-func (s share) empty() bool { return s.first == s.last }
-
 // draftStyle are the choices that one draft makes throughout.
 type draftStyle struct {
 	greedyGPUs bool         // take the most GPUs of a range at once, not at the end
@@ -142,6 +121,25 @@ func (g *Generator) flexibility(j int32) int {
 // hardestFirst orders by GPUs a node, then contiguity, then size.
 func (g *Generator) hardestFirst(a, b int32) int { return g.harder(g.easy[a], g.easy[b]) }
 
+// findEasy sets g.easy: by first variant, the one of the job's valid variants with the fewest
+// special wishes, which says when a draft that serves the hard jobs first comes to it.
+func (g *Generator) findEasy() {
+	g.easy = g.easy[:0]
+	for j := range g.variants {
+		g.easy = append(g.easy, int32(j))
+	}
+	for j := 0; j < len(g.variants); j = NextJob(g.variants, j) {
+		for k := j + 1; k < NextJob(g.variants, j); k++ {
+			if g.specs[k].Nodes.Min == 0 {
+				continue
+			}
+			if e := g.easy[j]; g.specs[e].Nodes.Min == 0 || g.harder(int32(k), e) > 0 {
+				g.easy[j] = int32(k)
+			}
+		}
+	}
+}
+
 // harder is negative if variant a has more special wishes than variant b.
 func (g *Generator) harder(a, b int32) int {
 	x, y := &g.specs[a], &g.specs[b]
@@ -185,6 +183,24 @@ func (g *Generator) runDraft(d *draft, style draftStyle) {
 	g.raiseGPUs(d)
 }
 
+// appendJobs appends the first variant of each job, in queue order.
+func (g *Generator) appendJobs(dst []int32) []int32 {
+	for j := 0; j < len(g.variants); j = NextJob(g.variants, j) {
+		dst = append(dst, int32(j))
+	}
+	return dst
+}
+
+// served reports whether the job whose first variant is j has got something in d.
+func (g *Generator) served(d *draft, j int32) bool {
+	for k := int(j); k < NextJob(g.variants, int(j)); k++ {
+		if !d.got[k].empty() {
+			return true
+		}
+	}
+	return false
+}
+
 // tryInDraft gives variant j a place on what is left, if there is one.
 func (g *Generator) tryInDraft(d *draft, j int32, style draftStyle) bool {
 	a, from := &g.variants[j], int32(len(d.segs))
@@ -197,6 +213,18 @@ func (g *Generator) tryInDraft(d *draft, j int32, style draftStyle) bool {
 	d.worth += a.Priority
 	d.lost--
 	return true
+}
+
+// turns are the variants of the job whose first is j in the order in which a draft tries them.
+func (g *Generator) turns(j int32, style draftStyle) []int32 {
+	g.turn = g.turn[:0]
+	for k := int(j); k < NextJob(g.variants, int(j)); k++ {
+		g.turn = append(g.turn, int32(k))
+	}
+	if len(g.turn) > 1 && style.thrifty {
+		slices.SortStableFunc(g.turn, func(a, b int32) int { return cmp.Compare(g.flatCost(a), g.flatCost(b)) })
+	}
+	return g.turn
 }
 
 // keepInDraft gives the jobs that keep an allocation just that.
@@ -244,6 +272,25 @@ func (g *Generator) raiseGPUs(d *draft) {
 	}
 }
 
+// raiseMixed gives variant j, node by node, the GPUs that nobody took.
+func (g *Generator) raiseMixed(d *draft, j int) {
+	sh, want, crosses := &d.got[j], &g.specs[j], g.variants[j].Crosses
+	old := d.segs[sh.first:sh.last]
+	own := len(d.segs)
+	for _, s := range old {
+		for n := s.First; n <= s.Last; n++ {
+			more := min(int(g.rest.For(want, crosses).FreeGPUs()[n]), want.GPUs.PerNode.Max-int(s.GPUs))
+			node := [1]nodeset.Segment{{First: n, Last: n}}
+			if more = g.rest.MoreGPUs(want, node[:], crosses, more); more > 0 {
+				g.rest.TakeGPUs(want, node[:], crosses, more)
+			}
+			d.segs = place.AppendNode(d.segs, own, n, s.Cores, s.GPUs+uint8(max(more, 0)))
+		}
+	}
+	sh.first, sh.last = int32(own), int32(len(d.segs))
+	sh.gpus = place.LeastGPUs(d.segs[own:])
+}
+
 // densestFirst orders by falling priority for what a job needs, at flat prices.
 func (g *Generator) densestFirst(a, b int32) int {
 	return cmp.Compare(float64(float64(g.variants[b].Priority)*g.leastCost(a)), float64(float64(g.variants[a].Priority)*g.leastCost(b)))
@@ -255,6 +302,17 @@ func (g *Generator) flatCost(j int32) float64 {
 		return g.flat.cost(int(j))
 	}
 	return g.flat.jobs[j].cores
+}
+
+// leastCost is flatCost of the cheapest valid variant of the job whose first is j.
+func (g *Generator) leastCost(j int32) float64 {
+	least := g.flatCost(j)
+	for k := int(j) + 1; k < NextJob(g.variants, int(j)); k++ {
+		if c := g.flatCost(int32(k)); g.specs[j].Nodes.Min == 0 || g.specs[k].Nodes.Min > 0 && c < least {
+			least = c
+		}
+	}
+	return least
 }
 
 // placeInDraft appends the allocation of a job on what the jobs before it have left. A place that
@@ -290,6 +348,16 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyl
 		return found, gpus, ok
 	}
 	return g.placeOn(found[:len(dst)], g.rest.For(s, a.Crosses), a, s, style)
+}
+
+// placeParts appends the allocation of a job of several parts on what the jobs before it have left.
+func (g *Generator) placeParts(dst []nodeset.Segment, j int32, style draftStyle) ([]nodeset.Segment, bool) {
+	a, s := &g.variants[j], &g.specs[j]
+	if cores, _ := g.rest.View(a.Crosses).SumFree(); s.LeastCores() > cores {
+		return dst, false
+	}
+	o := place.PartsOptions{Layout: style.layout, MostGPUs: style.greedyGPUs}
+	return g.placer.PlaceParts(dst, g.rest.View(a.Crosses), s, o, g.rest.Quotas(), a.Crosses)
 }
 
 // placeOn appends the allocation of a job on t, what it sees of what is left.
@@ -332,4 +400,17 @@ func (g *Generator) placeWith(
 		g.limits.learn(key, g.placer.Sets())
 	}
 	return dst, ok
+}
+
+// raiseAtOnce raises what variant a, of shape s, got at dst[from:], before it is taken off t; not
+// if that would pass a quota.
+func (g *Generator) raiseAtOnce(dst []nodeset.Segment, from int, t *nodeset.Table, a *Variant, s *place.Spec) []nodeset.Segment {
+	if !s.MixedGPUs {
+		return dst
+	}
+	g.raised = place.RaiseGPUs(g.raised[:0], dst[from:], t.FreeGPUs(), s.GPUs.PerNode.Max)
+	if !g.rest.Quotas().Room(s, g.raised, a.Crosses) {
+		return dst
+	}
+	return append(dst[:from], g.raised...)
 }

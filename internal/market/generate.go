@@ -6,64 +6,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/place"
-	"github.com/aucsched/aucsched/nodeset"
 )
-
-// Options of a Generator.
-type Options struct {
-	// MaxBidsPerJob is the papers' MAXBIDSPERJOB, at least 1; of a job that can be met in
-	// several ways each has as many.
-	MaxBidsPerJob int
-	// Drafts is how many drafts of the whole window add a bid to each job, part
-	// of MaxBidsPerJob. 0 gives the papers' bids only.
-	Drafts int
-	// ContiguousOnly leaves class C out, as in aucsched1's "contigonlybids" runs.
-	ContiguousOnly bool
-	// Stop, if not nil, is asked once a job; when it says true, the generator makes
-	// do with the bids that it has. The first job makes its bids in any case.
-	Stop func() bool
-	// Prices, if not nil, say on which node a job of one node starts at the least cost: it bids
-	// for that one first, and drafts have it there.
-	Prices *place.Prices
-}
-
-func (o *Options) stopped() bool { return o.Stop != nil && o.Stop() }
-
-// Generator makes bids. The zero Generator is ready; it keeps scratch memory only,
-// so that generating for windows of one size allocates nothing in steady state.
-type Generator struct {
-	variants []Variant
-	specs    []place.Spec // minNodes 0 marks an invalid request
-	space    *Space
-	opts     Options
-	book     *Book
-
-	rest     place.Residual
-	placer   place.Placer
-	drafts   []draft
-	limits   limits
-	favoured []bool // by first variant: jobs that a draft has moved to the front
-	easy     []int32
-	turn     []int32           // a job's variants in the order in which a draft tries them
-	raising  bool              // bids get all free GPUs of their nodes
-	raised   []nodeset.Segment // scratch
-	loose    place.Spec        // scratch
-	part     place.Spec        // scratch
-	views    place.Residual    // never taken from: the full views of the space
-	scans    scanCache
-	nodes    nodeSets
-	spans    []place.Span
-	draftBid [][]int32 // by draft: the bid of each job in it, or -1
-	flat     flat
-	dear     bool // flat prices are not all 0
-	sprawl   place.Sprawl
-	spots    []place.Spot
-	berths   []berth // scratch
-	tier     int     // up to which the scans go that bids are made of
-
-	standings, better []place.Standing // of a variant's bids: by bid, and in order
-	cheapest          []int32          // its bids that start at the least cost, where prices say so
-}
 
 // Generate fills book with the bids of the variants, which are in queue order.
 // Those without a valid Spec, or that nothing suits, have no bids. Describe speaks of
@@ -226,6 +169,25 @@ func (g *Generator) bidAlone(j int) {
 	g.bidTiers(j, g.bidsLeft(j))
 }
 
+// partTurns is how many bids a job of several parts makes by itself.
+const partTurns = 8
+
+// bidParts bids for variant j, a job of several parts, as if it were alone: each part in its turn
+// last, or below each switch in turn, with the most GPUs and with the fewest.
+func (g *Generator) bidParts(j int) {
+	a, s := &g.variants[j], &g.specs[j]
+	for turn := range min(g.bidsLeft(j), partTurns) {
+		o := place.PartsOptions{Layout: ownLayout(s, place.PackUp), MostGPUs: turn%2 == 0, Turn: turn / 2}
+		from := len(g.book.Segs)
+		segs, ok := g.placer.PlaceParts(g.book.Segs, g.viewOf(j), s, o, g.views.Quotas(), a.Crosses)
+		if g.book.Segs = segs; ok {
+			g.add(j, from)
+		} else if turn == 0 {
+			return
+		}
+	}
+}
+
 // bidBest bids for the place that the placer has for variant j, with each number of GPUs that it may
 // have, the highest first.
 func (g *Generator) bidBest(j int) {
@@ -243,11 +205,6 @@ func (g *Generator) bidBest(j int) {
 		}
 		g.cheapest = append(g.cheapest, g.add(j, from))
 	}
-}
-
-// bidsLeft is how many bids variant j may still make.
-func (g *Generator) bidsLeft(j int) int {
-	return g.opts.MaxBidsPerJob - (len(g.book.Bids) - int(g.book.JobStart[j]))
 }
 
 // bidTiers makes so many bids of variant j at most on its tiers up to g.tier.
@@ -298,6 +255,41 @@ func (g *Generator) bidCount(j, k, quota int) {
 	g.bidAligned(j, k, sets, left())
 }
 
+// bidBelow adds bids below single switches of the lowest level at which job j has room: of the
+// tightest, and then of others, which differ from job to job.
+func (g *Generator) bidBelow(j, k int, sets *scan, quota int) {
+	s, t := &g.specs[j], g.viewOf(j)
+	if s.Contiguous {
+		return // what it bids in nodesets is below few
+	}
+	g.spots = append(g.spots[:0], g.placer.Spots(s, t, sets.sets)...)
+	end := len(g.book.Bids) + quota
+	for m := 0; m < len(g.spots) && m < 2*quota && len(g.book.Bids) < end; m++ {
+		at := m
+		if m > 0 {
+			at = 1 + (j+m-1)%(len(g.spots)-1)
+		}
+		from := len(g.book.Segs)
+		segs, ok := g.placer.At(g.book.Segs, t, s, g.spots[at], ownLayout(s, place.PackUp), k)
+		if !ok {
+			continue
+		}
+		g.book.Segs = segs
+		g.add(j, from)
+	}
+}
+
+// setsBelow are sets cut where the leaf changes, if job j has room in one of the parts.
+func (g *Generator) setsBelow(j, k int, sets *scan) *scan {
+	s := &g.specs[j]
+	cut := g.cutSets(g.tierKey(j, k), &g.variants[j], s)
+	large := cut.bySize[cut.firstWith(int64(s.Cores.Total)):]
+	if slices.ContainsFunc(large, func(i int32) bool { return cut.sets[i].Len() >= s.Nodes.Min }) {
+		return cut
+	}
+	return sets
+}
+
 // bidAligned adds class A bids: both ends of the nodesets, the tightest first.
 func (g *Generator) bidAligned(j, k int, sets *scan, quota int) {
 	s, t := &g.specs[j], g.viewOf(j)
@@ -319,15 +311,6 @@ func (g *Generator) bidAligned(j, k int, sets *scan, quota int) {
 			g.addSpan(j, k, sp, ownLayout(s, place.PackDown))
 		}
 	}
-}
-
-// ownLayout is how a job spreads over its nodes when it bids alone: evenly if it named their
-// number, otherwise over as few as possible.
-func ownLayout(s *place.Spec, packed place.Layout) place.Layout {
-	if s.NodesGiven {
-		return place.Level
-	}
-	return packed
 }
 
 // bidInside adds class B bids at multiples of the job's own width, so that bids of
@@ -377,50 +360,6 @@ func (g *Generator) bidCombined(j, k int, sets *scan, quota int) {
 	}
 }
 
-func (g *Generator) addSpan(j, k int, sp place.Span, l place.Layout) {
-	g.spans = append(g.spans[:0], sp)
-	g.addSpans(j, k, g.spans, l)
-}
-
-func (g *Generator) addSpans(j, k int, spans []place.Span, l place.Layout) {
-	from := len(g.book.Segs)
-	t, s := g.viewOf(j), &g.specs[j]
-	g.book.Segs = g.placer.Spread(g.book.Segs, t, s, spans, l, k)
-	g.add(j, from)
-}
-
-// add makes a bid of job j from the segments at the end of the book, unless the
-// job has that bid already, and returns its index; -1 if it passes a quota by itself, or the job
-// has all its bids, as when it keeps an allocation and there are MaxBidsPerJob drafts.
-func (g *Generator) add(j, from int) int32 {
-	b, segs := g.book, g.book.Segs[from:]
-	if g.raising {
-		g.raised = place.RaiseGPUs(g.raised[:0], segs, g.viewOf(j).FreeGPUs(), g.specs[j].GPUs.PerNode.Max)
-		b.Segs = append(b.Segs[:from], g.raised...)
-		segs = b.Segs[from:]
-	}
-	if !g.sprawl.Meets(&g.specs[j], segs) {
-		b.Segs = b.Segs[:from]
-		return -1
-	}
-	for i := int(b.JobStart[j]); i < len(b.Bids); i++ {
-		if slices.Equal(b.Allocation(i), segs) {
-			b.Segs = b.Segs[:from]
-			return int32(i)
-		}
-	}
-	full := len(b.Bids)-int(b.JobStart[j]) >= g.opts.MaxBidsPerJob
-	if full || !g.space.Quotas.Room(&g.specs[j], segs, g.variants[j].Crosses) {
-		b.Segs = b.Segs[:from]
-		return -1
-	}
-	bid := g.rate(&g.variants[j], &g.specs[j], segs)
-	bid.Job, bid.NodeSet = int32(j), g.nodes.of(segs)
-	bid.First, bid.Last = int32(from), int32(len(b.Segs))
-	b.Bids = append(b.Bids, bid)
-	return int32(len(b.Bids) - 1)
-}
-
 // Bound is an upper bound on what any allocations of the last window's jobs could be worth, bid or
 // not, in units of priority. A job is worth its priority and alpha; required is nil or says of each
 // job whether it has to start. It is that of a market where a core is a core wherever it is, and a
@@ -451,48 +390,4 @@ func (g *Generator) prefer(j int) {
 		f := lowerByPlace(own[i].Preference, worse, len(g.better)+first)
 		own[i].Preference = a.raise(s, f, g.book.Segs[own[i].First:own[i].Last])
 	}
-}
-
-// Describe is the bid of any variant with a valid Spec, of the window or not, for an allocation
-// that suits it, as if it were the variant's only one: Class, GPUs and Preference only.
-func (g *Generator) Describe(a *Variant, segs []nodeset.Segment) Bid {
-	bid := g.rate(a, &a.Spec, segs)
-	bid.Preference = a.raise(&a.Spec, bid.Preference, segs)
-	return bid
-}
-
-// rate is the bid of an allocation, of which the preference is that of equation 12.
-func (g *Generator) rate(a *Variant, s *place.Spec, segs []nodeset.Segment) Bid {
-	if s.Parts != nil {
-		return g.rateParts(a, s, segs)
-	}
-	gpus := int(place.LeastGPUs(segs))
-	sets := g.scans.get(keyOf(a, s, gpus), g.views.For(s, a.Crosses))
-	if s.Below != nil && g.sprawl.Of(s.Below.Tree, 1, segs) == 1 {
-		sets = g.cutSets(keyOf(a, s, gpus), a, s)
-	}
-	class, blocks := sets.classify(segs)
-	f := preference(s.NodesGiven, class, nodeset.Nodes(segs), g.space.Now.Len(), blocks, len(sets.sets))
-	if segs[0].Bin > 0 {
-		f = g.lowerBySpare(f, segs[0], g.space.Now.ShareOf(s.More()))
-	}
-	return Bid{Class: class, GPUs: uint8(gpus), Preference: f}
-}
-
-// viewOf is what job j may take of all that is free.
-func (g *Generator) viewOf(j int) *nodeset.Table {
-	return g.views.For(&g.specs[j], g.variants[j].Crosses)
-}
-
-// setsOf are the nodesets that job j may use with k GPUs a node, on its tiers up to g.tier.
-func (g *Generator) setsOf(j, k int) *scan {
-	return g.scans.get(g.tierKey(j, k), g.viewOf(j))
-}
-
-func (g *Generator) tierKey(j, k int) scanKey {
-	key := keyOf(&g.variants[j], &g.specs[j], k)
-	if tiers := g.specs[j].Tiers; g.tier < tiers.Count() {
-		key.tiers, key.tier = tiers, g.tier
-	}
-	return key
 }

@@ -7,16 +7,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/place"
-	"github.com/aucsched/aucsched/nodeset"
 )
-
-// berth is a place for a share of a GPU.
-type berth struct {
-	node  int32
-	bin   uint8
-	spare int64 // shares that are left over there; of a GPU that is whole all that it has
-	nth   int   // of the GPUs of the node that are whole, from 1; 0: it is in shared use
-}
 
 // bidShares bids for so many places at most where variant j, which asks for a share of a GPU, fits: first the one
 // where it fits tightest, then others, which differ from job to job. GPUs that no one shares yet
@@ -71,29 +62,4 @@ func (g *Generator) findBerths(j int) {
 	slices.SortStableFunc(g.berths, func(a, b berth) int {
 		return cmp.Or(cmp.Compare(a.spare, b.spare), cmp.Compare(a.nth, b.nth))
 	})
-}
-
-// nameBins has an allocation of variant j name the GPU of its share, if it asks for one and none is
-// named.
-func (g *Generator) nameBins(j int, segs []nodeset.Segment) bool {
-	uses, view := g.specs[j].More(), g.views.View(g.variants[j].Crosses)
-	if g.space.Now.ShareOf(uses) == 0 {
-		return true
-	}
-	return place.ChooseBins(view, segs, uses, nil) && view.FitsWith(segs, uses)
-}
-
-// lowerBySpare lowers the preference f of a bid for a share by what is left over of the GPU that it
-// is on, down to a quarter where a whole GPU is taken.
-func (g *Generator) lowerBySpare(f float64, s nodeset.Segment, share int64) float64 {
-	t := g.space.Now
-	resource, ok := t.Shares()
-	if !ok || int(s.Bin) > t.Bins(int(s.First)) {
-		return f
-	}
-	loose := 1.0
-	if free, inUse := t.BinFree(int(s.First), s.Bin); inUse {
-		loose = float64(max(free-share, 0)) / float64(t.TotalOf(resource)[s.First])
-	}
-	return f * (1 - float64(0.75*loose))
 }

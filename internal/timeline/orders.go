@@ -2,11 +2,6 @@
 
 package timeline
 
-import (
-	"cmp"
-	"slices"
-)
-
 // settle is what is added to a wait in seconds, so that jobs that have just come differ.
 const settle = 300
 
@@ -47,25 +42,4 @@ func claim(j *Job, patience float64) float64 {
 type keyed struct {
 	key float64
 	job int32
-}
-
-// sorted sets s.try to an order: the fixed jobs, and the others by key, equals as they came.
-func (s *Search) sorted(key func(*Job, float64) float64, horizon float64) {
-	s.keyed = s.keyed[:0]
-	for i := s.fixed; i < len(s.Jobs); i++ {
-		s.keyed = append(s.keyed, keyed{key(&s.Jobs[i], horizon), int32(i)})
-	}
-	slices.SortFunc(s.keyed, func(a, b keyed) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.job, b.job)) })
-	s.firstCome()
-	for k := range s.keyed {
-		s.try[s.fixed+k] = s.keyed[k].job
-	}
-}
-
-// firstCome sets s.try to the order in which the jobs came.
-func (s *Search) firstCome() {
-	s.try = resize(s.try, len(s.Jobs))
-	for i := range s.try {
-		s.try[i] = int32(i)
-	}
 }

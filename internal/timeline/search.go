@@ -141,6 +141,27 @@ func (s *Search) unpassed(order []int32) {
 	}
 }
 
+// sorted sets s.try to an order: the fixed jobs, and the others by key, equals as they came.
+func (s *Search) sorted(key func(*Job, float64) float64, horizon float64) {
+	s.keyed = s.keyed[:0]
+	for i := s.fixed; i < len(s.Jobs); i++ {
+		s.keyed = append(s.keyed, keyed{key(&s.Jobs[i], horizon), int32(i)})
+	}
+	slices.SortFunc(s.keyed, func(a, b keyed) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.job, b.job)) })
+	s.firstCome()
+	for k := range s.keyed {
+		s.try[s.fixed+k] = s.keyed[k].job
+	}
+}
+
+// firstCome sets s.try to the order in which the jobs came.
+func (s *Search) firstCome() {
+	s.try = resize(s.try, len(s.Jobs))
+	for i := range s.try {
+		s.try[i] = int32(i)
+	}
+}
+
 // known reports whether an order is one of s.orders, and adds it: where jobs are alike keys are too.
 func (s *Search) known(order []int32) bool {
 	for was := range slices.Chunk(s.orders, len(order)) {
@@ -170,6 +191,85 @@ func (s *Search) consider(most float64) (cost float64, ok bool) {
 		s.best, s.starts = append(s.best[:0], s.try...), append(s.starts[:0], s.tried...)
 	}
 	return cost, cost <= most
+}
+
+const (
+	patience = 4        // after how many jobs it is seen whether a plan is too costly by now
+	nearly   = 1 + 1e-9 // by how much sums of the same numbers may differ
+)
+
+// evaluate plans the jobs in an order, and returns what that is worth. It reports false when it
+// gives up, since the plan costs more than most, however soon the other jobs start, or there is no
+// time left.
+func (s *Search) evaluate(order []int32, most float64) (v Values, ok bool) {
+	s.Evaluated++
+	s.plan.copyFrom(&s.base)
+	s.placer.work += int64(len(s.plan.lanes))
+	s.tried = resize(s.tried, len(s.Jobs))
+	now, left := s.plan.at[0], s.all
+	s.from = 0
+	for n, i := range order {
+		j := &s.Jobs[i]
+		s.tried[i] = s.place(j)
+		v.add(j, s.tried[i]-now, s.options.Pace)
+		if left.add(j, -1); n%patience == patience-1 {
+			least := left.after(&v, float64(s.plan.at[s.from]-now)*s.options.Pace)
+			if cost, _ := s.cost(&least); cost > most*nearly || s.stop != nil && s.stop() {
+				return v, false
+			}
+		}
+	}
+	return v, true
+}
+
+// place plans a job, and returns when it starts. One for which there is never room starts when all
+// has ended.
+func (s *Search) place(j *Job) int64 {
+	t := &s.plan
+	i, ok := s.earliest(j)
+	start := t.at[i]
+	if ok {
+		s.placer.choose(t, i, j)
+		e := t.step(i, start+j.Length)
+		t.take(i, e, &s.placer.amount, &s.placer.sums, s.placer.first, s.placer.last)
+		s.placer.work += int64((e - i) * max(s.placer.last-s.placer.first+1, 0) * t.kinds)
+	}
+	return start
+}
+
+// earliest is the first step from which there is room for a job, or else the last, and false. Steps
+// at which all nodes together have too little are passed over.
+func (s *Search) earliest(j *Job) (step int, ok bool) {
+	t := &s.plan
+	for s.from < len(t.at)-1 && t.sumsAt(s.from)[0] < s.least {
+		s.from++ // nothing starts there any more
+	}
+	first := s.from
+	for ; first < len(t.at)-1 && t.at[first] < j.soonest; first++ {
+	}
+	for i := first; ; i++ {
+		if i == len(t.at) || t.at[i] >= t.at[first]+j.Length {
+			if s.placer.fits(t, first, i, j) {
+				return first, true
+			}
+			first++
+			i--
+		} else if lacks(t.sumsAt(i), &j.sums) {
+			first = i + 1
+		}
+		if first == len(t.at) {
+			return first - 1, false
+		}
+	}
+}
+
+func lacks(has []int, needs *[MaxKinds]int) bool {
+	for k, x := range has {
+		if x < needs[k] {
+			return true
+		}
+	}
+	return false
 }
 
 // Start is when the i-th job starts by the plan of the order that the last Order has returned, if

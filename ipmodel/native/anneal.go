@@ -3,7 +3,9 @@
 package native
 
 import (
+	"cmp"
 	"math/bits"
+	"slices"
 )
 
 // Simulated annealing (Kirkpatrick et al. 1983) by ejection: draw a column, take out
@@ -23,25 +25,6 @@ const (
 	fineSteps = 16
 	fineBy    = 0.62
 )
-
-// Of 256 moves, so many are repaired before they are judged, and so many draw a column
-// near the last exchange. Of 256 repairs, so many fill rows as well, which takes longer
-// than all else: but where a large column went, it may be many small ones that win it back.
-const (
-	repairOf = 64
-	nearOf   = 128
-	fillOf   = 128
-)
-
-// cooling is an annealing run, which goes on from turn to turn.
-type cooling struct {
-	length int64 // units of work of the whole run; 0: none has begun
-	done   int64 // of these
-	step   int64
-	worth  float64 // what the chosen columns were typically worth as it began
-	heat   float64
-	hot    bool // this run began at twice the heat
-}
 
 // firstRun is the length of the first pair of annealing runs, in units of work each; those of the
 // next pair take twice as long.
@@ -67,6 +50,43 @@ func (s *worker) anneal(turn int64) {
 		}
 		c.done += s.work - begin
 		s.coolDown(c)
+	}
+}
+
+// rankColumns brings the ranking up to date with s.prices.best, and with it the columns of
+// each row of the packing. Of a column it counts by how much less than its group's best it
+// is worth net of prices: by that much the bound falls if the column has to be chosen.
+// Without prices the order is random, as that of worth alone favours the bulky.
+func (s *worker) rankColumns() {
+	p, k := &s.p, &s.rank
+	if !k.stale {
+		return
+	}
+	k.stale = false
+	k.cols = k.cols[:0]
+	for i := range p.columns() {
+		k.cols = append(k.cols, int32(i))
+	}
+	if p.off.Rank || !slices.ContainsFunc(s.prices.best, func(l float64) bool { return l > 0 }) {
+		s.shuffle(k.cols)
+		return
+	}
+	copy(s.prices.l, s.prices.best)
+	s.prices.relax(p)
+	k.setMisses(p, s.prices.rc)
+	slices.SortFunc(k.cols, func(i, j int32) int {
+		return cmp.Or(cmp.Compare(k.miss[j], k.miss[i]), cmp.Compare(i, j))
+	})
+	k.place = s.pack.sortRowCols(p, k.cols, k.place)
+	s.work += int64(len(p.runFirst) + len(p.row) + p.rows() + 3*p.columns()*bits.Len(uint(p.columns())))
+}
+
+// shuffle brings cols into a random order.
+func (s *worker) shuffle(cols []int32) {
+	s.work += 4 * int64(len(cols))
+	for n := len(cols) - 1; n > 0; n-- {
+		m := s.draw(n + 1)
+		cols[n], cols[m] = cols[m], cols[n]
 	}
 }
 
@@ -153,12 +173,6 @@ func early(u uint64, n int) int {
 
 // chances is how many draws setChances makes a table of.
 const chances = 1 << 10
-
-// draw is a random integer of 0..n-1, n > 0.
-func (s *worker) draw(n int) int {
-	hi, _ := bits.Mul64(s.src.Uint64(), uint64(n))
-	return int(hi)
-}
 
 // setChances makes a table of equally likely draws from the exponential distribution
 // of mean 1: the mean order statistics of as many draws (Renyi 1953), which take

@@ -7,11 +7,14 @@ import (
 	"math/bits"
 )
 
-// step is one column put into the packing or taken out of it.
-type step struct {
-	col int32
-	put bool
-}
+// Of 256 moves, so many are repaired before they are judged, and so many draw a column
+// near the last exchange. Of 256 repairs, so many fill rows as well, which takes longer
+// than all else: but where a large column went, it may be many small ones that win it back.
+const (
+	repairOf = 64
+	nearOf   = 128
+	fillOf   = 128
+)
 
 // inTheWay fills k.out with the groups that have to go for column i to fit, its own
 // first if that has a column, and reports whether they are worth at most limit. In a
@@ -201,15 +204,6 @@ func (s *worker) undo() {
 	}
 	s.log = s.log[:0]
 }
-
-// Units of work, each about what a touched entry takes.
-const (
-	workPerMove  = 8
-	workPerRun   = 4
-	workPerTry   = 8
-	workPerEntry = 5
-	repairRows   = 2 // how many freed rows a repair fills, if any
-)
 
 // workOf is the work of putting column i in or taking it out.
 func (s *worker) workOf(i int32) int64 {

@@ -8,28 +8,6 @@ import (
 	"slices"
 )
 
-// enumeration tries all choices that the prices do not exclude, group by group, the one with the
-// fewest columns left first: branch and bound (Land and Doig 1960) with the bound of prices.go. It
-// settles small windows, and gives up on others. It can be stopped, and goes on where it was.
-type enumeration struct {
-	price  []int64 // by row, in whole units of worth
-	net    []int64 // by column: worth net of prices
-	top    []int64 // by group: the most net of its columns that fit
-	fit    []bool  // by column
-	levels []level
-	cand   []int32 // the levels' columns to try, and noColumn for doing without
-	fixed  []bool  // by group: it has a level
-	begun  bool
-	spent  int64 // units of work
-}
-
-// level is a group that is decided for the time being.
-type level struct {
-	group int32
-	first int32 // of its candidates
-	at    int32 // the next of these
-}
-
 const (
 	noColumn       = -1
 	noWorth        = math.MinInt64

@@ -3,9 +3,7 @@
 package native
 
 import (
-	"cmp"
 	"math"
-	"math/bits"
 	"slices"
 )
 
@@ -17,34 +15,6 @@ type ranking struct {
 	miss  []float64 // by column, at most 0
 	place []int32   // scratch: by row, where its next column goes
 	stale bool      // there are new prices
-}
-
-// rankColumns brings the ranking up to date with s.prices.best, and with it the columns of
-// each row of the packing. Of a column it counts by how much less than its group's best it
-// is worth net of prices: by that much the bound falls if the column has to be chosen.
-// Without prices the order is random, as that of worth alone favours the bulky.
-func (s *worker) rankColumns() {
-	p, k := &s.p, &s.rank
-	if !k.stale {
-		return
-	}
-	k.stale = false
-	k.cols = k.cols[:0]
-	for i := range p.columns() {
-		k.cols = append(k.cols, int32(i))
-	}
-	if p.off.Rank || !slices.ContainsFunc(s.prices.best, func(l float64) bool { return l > 0 }) {
-		s.shuffle(k.cols)
-		return
-	}
-	copy(s.prices.l, s.prices.best)
-	s.prices.relax(p)
-	k.setMisses(p, s.prices.rc)
-	slices.SortFunc(k.cols, func(i, j int32) int {
-		return cmp.Or(cmp.Compare(k.miss[j], k.miss[i]), cmp.Compare(i, j))
-	})
-	k.place = s.pack.sortRowCols(p, k.cols, k.place)
-	s.work += int64(len(p.runFirst) + len(p.row) + p.rows() + 3*p.columns()*bits.Len(uint(p.columns())))
 }
 
 // promote exchanges the column at a place with the one half way to the front. Place -1 is
@@ -63,15 +33,6 @@ const demoteBy = 32
 func (k *ranking) demote(at int) {
 	if to := at + 1 + at/demoteBy; at >= 0 && to < len(k.cols) {
 		k.cols[at], k.cols[to] = k.cols[to], k.cols[at]
-	}
-}
-
-// shuffle brings cols into a random order.
-func (s *worker) shuffle(cols []int32) {
-	s.work += 4 * int64(len(cols))
-	for n := len(cols) - 1; n > 0; n-- {
-		m := s.draw(n + 1)
-		cols[n], cols[m] = cols[m], cols[n]
 	}
 }
 

@@ -4,8 +4,6 @@ package native
 
 import (
 	"context"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -38,45 +36,6 @@ type solver struct {
 	idle    int64   // units of work that the proof has left undone
 }
 
-// worker is one of the two searches, with a state of its own.
-type worker struct {
-	p      problem // shared with the other worker: nobody changes it
-	prices prices
-	all    enumeration
-	best   solution // the best choice that this worker knows
-	cur    solution
-	pack   packing // the annealing's choice
-	log    []step  // what the last move did to it
-	near   int32   // a row that has got room, or -1
-	cool   cooling
-	chance []float64
-	rank   ranking // of the columns, for the annealing
-	order  []int32
-	key    []float64 // by group: place in the order of construct
-
-	src      *rand.PCG
-	work     int64
-	nodes    int64
-	priced   bool // the prices alone do not lower the bound any more
-	over     bool // the time is
-	ctx      context.Context
-	deadline time.Time
-	clock    *clock
-	nextLook int64
-}
-
-// clock is that of the options, for both workers.
-type clock struct {
-	mu  sync.Mutex
-	now func() time.Time
-}
-
-func (c *clock) reads() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now()
-}
-
 // New returns a solver. It is used by one goroutine at a time.
 func New() ipmodel.Solver { return new(solver) }
 
@@ -84,7 +43,6 @@ func New() ipmodel.Solver { return new(solver) }
 func (s *solver) Name() string { return "native" }
 
 const (
-	lookEvery = 1 << 14 // units of work between two looks at the clock
 	leastTurn = 1 << 18 // units of work of the first turn, at least
 	turnsOver = 8       // and for each entry of the model
 	longTurn  = 1 << 19 // of those that are worth waking another processor for
@@ -247,47 +205,6 @@ func (s *solver) nearEnough() bool {
 
 // proven reports whether no choice is worth more than the best.
 func (s *solver) proven() bool { return s.settled || s.search.proven() }
-
-func (s *worker) begin(ctx context.Context, p *problem, o ipmodel.Options, c *clock) {
-	s.p, s.clock = *p, c
-	s.ctx, s.deadline = ctx, o.Deadline
-	if s.src == nil {
-		s.src = rand.NewPCG(0, 0)
-	}
-	s.src.Seed(o.Seed, 0x9e3779b97f4a7c15)
-	s.work, s.nodes, s.over, s.nextLook = 0, 0, false, 0
-	s.all.begun, s.all.spent, s.cool, s.priced = false, 0, cooling{}, false
-	s.key = append(s.key[:0], make([]float64, p.groups())...)
-	s.best.clear(p)
-	s.prices.clear(p)
-	s.prices.relax(p)
-	s.rank.stale = true
-}
-
-// descend lowers the bound by the prices alone, and notes when that gains no more.
-func (s *worker) descend(turn int64) {
-	end := s.work + turn
-	s.work += int64(len(s.p.runFirst)) // for the bound in whole numbers
-	s.priced = !s.prices.descend(&s.p, math.MaxInt, s.best.value, func(work int) bool {
-		s.work += int64(work)
-		return s.work >= end || s.stopped()
-	})
-}
-
-// stopped reports whether the time is over or nobody waits for the answer any more. It looks
-// at the clock only now and then.
-func (s *worker) stopped() bool {
-	if !s.over && s.work >= s.nextLook {
-		s.nextLook = s.work + lookEvery
-		s.over = s.ctx.Err() != nil || (!s.deadline.IsZero() && !s.clock.reads().Before(s.deadline))
-	}
-	return s.over
-}
-
-// proven reports whether the best choice meets the bound.
-func (s *worker) proven() bool {
-	return s.best.missing == 0 && s.best.value >= s.prices.bound
-}
 
 func (s *solver) finish(r *ipmodel.Result) {
 	r.Chosen, r.Value, r.Work, r.Nodes = r.Chosen[:0], 0, s.work()-s.idle, s.proof.nodes
