@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/core"
@@ -61,6 +62,21 @@ func (e *Engine) Configure(settings string) error {
 	e.settings, e.solver, e.policy = s, solver, policy
 	e.files.open(s.FileAge)
 	return nil
+}
+
+// newPolicy is the policy of the settings; ipsched brings a solver of its own.
+func (e *Engine) newPolicy(s *Settings, v ipmodel.Solver) (core.Policy, error) {
+	if s.Policy == IPSched {
+		o := s.IPSched
+		o.Clock = e.now
+		return e.older.IPSched(o)
+	}
+	o := s.Auction
+	o.Clock = e.now
+	if s.Policy == Auction1 {
+		o.Determiner = e.older.Layouts
+	}
+	return core.NewAuction(o, v)
 }
 
 // Close returns when no worker process of the engine is left.
@@ -132,6 +148,17 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 	return nil
 }
 
+// ender is a policy that wants to know when what comes after its decisions was done too: see
+// core.Auction.Ended.
+type ender interface{ Ended(at time.Time) }
+
+// ended tells the policy, if it wants to know.
+func (e *Engine) ended() {
+	if p, ok := e.policy.(ender); ok {
+		p.Ended(e.now())
+	}
+}
+
 // forget drops what a panic may have left half done.
 func (e *Engine) forget() {
 	e.snapshot, e.plan = snapshot{}, core.Plan{}
@@ -190,5 +217,44 @@ func (o *Output) fill(in *Input, s *snapshot, p *core.Plan, by PolicyName, f *fi
 	o.Faults, o.FirstFault, o.Fault = s.faults.count, s.faults.job, s.faults.first
 	// Where nothing could bid there was no choice to make.
 	o.Optimal = p.Stats.Status == ipmodel.Optimal.String() || p.Stats.Status == ""
+	return nil
+}
+
+// addVictims says of each start of plan p which running jobs have to end first.
+func (o *Output) addVictims(s *snapshot, p *core.Plan) {
+	o.Preempted = len(p.Preempted)
+	for i := range p.Preempted {
+		for _, job := range p.Preempted[i].For {
+			o.Decisions[s.index[job]].Victims++
+		}
+	}
+	sum := uint32(0)
+	for i := range o.Decisions {
+		if d := &o.Decisions[i]; d.Victims > 0 {
+			d.FirstVictim, sum, d.Victims = sum, sum+d.Victims, 0
+		}
+	}
+	o.Victims = slices.Grow(o.Victims, int(sum))[:sum]
+	for i := range p.Preempted {
+		for _, job := range p.Preempted[i].For {
+			d := &o.Decisions[s.index[job]]
+			o.Victims[d.FirstVictim+d.Victims] = uint32(p.Preempted[i].Running)
+			d.Victims++
+		}
+	}
+}
+
+// FileChanges is another number whenever a node has come to hold a file, or holds one no more.
+func (e *Engine) FileChanges() uint64 { return e.files.state.Changes() }
+
+// AppendFiles adds to dst what is known of the files that nodes hold, for [Engine.LoadFiles].
+func (e *Engine) AppendFiles(dst []byte) []byte { return e.files.state.Append(dst) }
+
+// LoadFiles replaces what is known of the files that nodes hold by what an engine of this or an
+// earlier process has saved. On an error, which is a [*FilesError], no node holds any.
+func (e *Engine) LoadFiles(saved []byte) error {
+	if err := e.files.state.Load(saved); err != nil {
+		return &FilesError{err}
+	}
 	return nil
 }

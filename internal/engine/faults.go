@@ -68,19 +68,3 @@ func (f *faults) add(fault flaw, j int) {
 		f.first, f.job = fault.error(), j
 	}
 }
-
-// leaveOut has job j not take part.
-func (s *snapshot) leaveOut(fault flaw, j int) {
-	s.faults.add(fault, j)
-	s.faulty[j] = true
-}
-
-// queue makes Pending of the jobs that take part.
-func (s *snapshot) queue(jobs int) {
-	s.Pending, s.index = s.Pending[:0], s.index[:0]
-	for i := range jobs {
-		if !s.faulty[i] {
-			s.Pending, s.index = append(s.Pending, &s.jobs[i]), append(s.index, int32(i))
-		}
-	}
-}

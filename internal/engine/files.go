@@ -157,18 +157,3 @@ func (f *files) holders(j int, segs []nodeset.Segment) (count uint32) {
 func (f *files) fill(out *Output) {
 	out.Files, out.Copies, out.FileChanges = f.state.Files(), f.state.Copies(), f.state.Changes()
 }
-
-// FileChanges is another number whenever a node has come to hold a file, or holds one no more.
-func (e *Engine) FileChanges() uint64 { return e.files.state.Changes() }
-
-// AppendFiles adds to dst what is known of the files that nodes hold, for [Engine.LoadFiles].
-func (e *Engine) AppendFiles(dst []byte) []byte { return e.files.state.Append(dst) }
-
-// LoadFiles replaces what is known of the files that nodes hold by what an engine of this or an
-// earlier process has saved. On an error, which is a [*FilesError], no node holds any.
-func (e *Engine) LoadFiles(saved []byte) error {
-	if err := e.files.state.Load(saved); err != nil {
-		return &FilesError{err}
-	}
-	return nil
-}

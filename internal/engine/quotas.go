@@ -10,12 +10,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// quotas is the part of a snapshot that counts against quotas.
-type quotas struct {
-	names   []string // their numbers
-	charges nodeset.Uses
-}
-
 // loadQuotas takes what is left of quotas, and makes room for all charges of an input in one piece,
 // as jobs keep parts of it.
 func (s *snapshot) loadQuotas(in *Input) error {

@@ -10,13 +10,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// resources is the part of a snapshot that counts further resources.
-type resources struct {
-	total []Amount // of the machine that Nodes is of, as in Input.Amounts
-	held  []int64  // by resource and node: what running jobs hold
-	uses  []nodeset.Use
-}
-
 // amountsFault is what is wrong with the amounts of further resources, or nil.
 func amountsFault(in *Input) error {
 	if in.Resources < 0 || in.Resources > MaxResources {

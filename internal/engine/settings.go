@@ -126,6 +126,9 @@ func (s *Settings) check() error {
 	return nil
 }
 
+// freesNodes reports whether jobs are taken to have asked for no number of nodes.
+func (s *Settings) freesNodes() bool { return s.Policy == IPSched && !s.IPSched.NodeLimits }
+
 // others are the settings beside those of the auction.
 var others = []settings.Setting{
 	{Name: "policy", Field: "Policy", Values: policyNames[:]},

@@ -9,18 +9,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// shares is the part of a snapshot that counts shares of single GPUs. They are the last of the
-// further resources.
-type shares struct {
-	number int         // of the resource; -1: there are none
-	sizes  []uint32    // of the machine that Nodes is of
-	bins   []uint8     // by node: how many GPUs are in shared use
-	first  []int32     // by node, and one more: its first in Input.SharedGPUs
-	held   []int64     // as Input.SharedGPUs: what running jobs hold
-	set    []SharedGPU // what is in shared use in Nodes
-	uses   []nodeset.Use
-}
-
 // countShared looks at the GPUs in shared use, or says what is wrong with them, as [*InputError].
 func (s *snapshot) countShared(in *Input) error {
 	x, nodes := &s.shares, len(in.Nodes)

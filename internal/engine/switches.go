@@ -10,12 +10,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// switches are where nodes stood in the last cycle: as long as that stays the topology does.
-type switches struct {
-	list   []Switch
-	leaves []uint32
-}
-
 // loadSwitches makes the topology of in, or says what is wrong with it, as [*InputError].
 func (s *snapshot) loadSwitches(in *Input) error {
 	if len(in.Switches) == 0 {
