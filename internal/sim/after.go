@@ -8,10 +8,6 @@ import (
 	"slices"
 )
 
-// after is which jobs are submitted when others have ended: their numbers, by the number of the one
-// that they wait for.
-type after map[int32][]int32
-
 // makeAfter takes jobs out of the order of submission that wait for the end of another. A job whose
 // predecessor can never run comes as if it had none.
 func (s *simulator) makeAfter() error {

@@ -4,17 +4,21 @@ package sim
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/slurm/selection"
 	"github.com/aucsched/aucsched/nodeset"
+)
+
+// The reasons why a job waits, after those that squeue shows.
+const (
+	ReasonPriority  = "Priority: jobs of higher priority wait"
+	ReasonResources = "Resources: waits for nodes to become free"
 )
 
 // BackfillOptions are the SchedulerParameters of Slurm that [Backfill] knows, with
@@ -85,12 +89,6 @@ func (o *BackfillOptions) Validate() error {
 	return nil
 }
 
-// The reasons why a job waits, after those that squeue shows.
-const (
-	ReasonPriority  = "Priority: jobs of higher priority wait"
-	ReasonResources = "Resources: waits for nodes to become free"
-)
-
 // Backfill is Slurm's scheduling: in each cycle first the main scheduler (job_scheduler.c), which
 // starts jobs in order of priority up to the first of each partition that cannot start (jobs that
 // may use the same nodes are of one), then sched/backfill (backfill.c of Slurm 22.05), which goes
@@ -160,163 +158,94 @@ type blockedKey struct {
 	stops    bool // others
 }
 
-// NewBackfill returns the policy `backfill`.
-func NewBackfill(o BackfillOptions) (*Backfill, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	if o.NodeSpaceSize == 0 {
-		o.NodeSpaceSize = o.MaxJobTest
-	}
-	return &Backfill{opt: o, blocked: map[blockedKey]struct{}{}, machine: machine{why: map[shapeKey]error{}}}, nil
+// pass is how far a pass of backfill has come that has given the locks away.
+type pass struct {
+	under bool
+	began int64
+	took  time.Duration // since then
+	// jobs in the queue: the next to look at, and the last that may be started by it, plus 1
+	next, end int
+	reach     int // and the last that it looks at, plus 1
+	starts    int
+	// pending and running are how many jobs there will be if none comes or goes.
+	pending, running int
 }
 
-// Name is "backfill".
-func (b *Backfill) Name() string { return "backfill" }
+// stoppable are the running jobs that have a price: a lower tier, all of which every job may have
+// stopped that preempts some class.
+type stoppable struct {
+	// by index in Snapshot.Running, those first that go first; who goes is taken out
+	order  []int
+	wide   nodeset.Table // as if none of them ran
+	trial  nodeset.Table // scratch
+	fit    fitTest       // of wide
+	firm   []held        // scratch
+	chosen []int         // of order: who goes for the job that was tried last
+	gone   []int         // by index in Snapshot.Running
+	nodes  nodeset.Mask  // those of gone: only who may have others stopped starts there
+	open   nodeset.Mask  // scratch
+}
 
-// Decide implements [core.Policy]. The plan has decisions for the jobs that start
-// and for those that it looked at in vain. Expected is given to those for which
-// nodes were reserved.
-func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, p *core.Plan) (err error) {
-	if slices.ContainsFunc(s.Claims, func(c core.Claim) bool { return c.Reservation != "" && c.Until > s.Now }) {
-		return errors.New("reservations: this policy does not know them")
+// any reports whether the cycle has any.
+func (p *stoppable) any() bool { return len(p.order)+len(p.gone) > 0 }
+
+// fitTest bounds what the free nodes hold: the number of nodes with g free GPUs,
+// and their free cores.
+type fitTest struct {
+	ready bool
+	nodes []int
+	cores []int64
+}
+
+func (b *Backfill) upNodes() {
+	b.up = append(b.up[:0], b.s.Nodes.Usable(0)...)
+	for n := range b.s.Nodes.Len() {
+		if !b.up.Has(n) && b.s.Nodes.Up(n) {
+			b.up.Set(n)
+		}
 	}
-	b.s, b.p, b.sel.Tree = s, p, s.Topology
-	p.Decisions, p.Objective, p.Bound = p.Decisions[:0], 0, 0
-	p.Stats = core.Stats{Status: "done"}
-	b.started, b.sorted = b.started[:0], false
-	if err := b.stop.begin(s); err != nil {
-		return err
+}
+
+// choose sets b.chosen to the nodes of segs.
+func (b *Backfill) choose(segs []nodeset.Segment) {
+	b.chosen = append(b.chosen[:0], b.up...)
+	clear(b.chosen)
+	for _, s := range segs {
+		for n := s.First; n <= s.Last; n++ {
+			b.chosen.Set(int(n))
+		}
 	}
-	if b.stop.any() {
-		b.upNodes()
-	}
-	defer func() {
-		for i := range b.started {
-			if e := s.Nodes.Release(b.started[i].segs, b.started[i].uses...); e != nil && err == nil {
-				err = e
+}
+
+func overlapAny(segs []nodeset.Segment, m nodeset.Mask) bool {
+	for _, s := range segs {
+		first, last := int(s.First)>>6, int(s.Last)>>6
+		for w := first; w <= last; w++ {
+			word := m[w]
+			if w == first {
+				word &= ^uint64(0) << (s.First & 63)
 			}
-		}
-		if e := b.tellGone(); e != nil && err == nil {
-			err = e
-		}
-		b.s, b.p = nil, nil
-	}()
-	first, err := b.mainLoop()
-	if err != nil {
-		return err
-	}
-	if b.behind != nil {
-		b.behind(first, s.Now)
-	}
-	b.keepTime()
-	if b.waiting = s.Now < b.due; !b.waiting {
-		err = b.proceed(ctx, first)
-		b.left = len(s.Pending) > len(b.started)
-	}
-	b.inOrder()
-	p.Stats.Jobs = len(p.Decisions)
-	return err
-}
-
-// keepTime has passes follow each other by the interval as long as jobs wait, whatever comes or
-// goes: a pass that leaves a job counts as a change itself (backfill_agent and _more_work of
-// backfill.c). Passes between in which nothing has changed are left out.
-func (b *Backfill) keepTime() {
-	if every := b.opt.Interval; every > 0 && b.left && !b.pass.under && b.s.Now > b.due {
-		b.due += (b.s.Now - b.due + every - 1) / every * every
-	}
-}
-
-// Again implements [Paced].
-func (b *Backfill) Again() int64 {
-	if b.waiting {
-		return b.due
-	}
-	return 0
-}
-
-// mainLoop starts jobs in order, and returns the index of the first that waits. As in _schedule of
-// job_scheduler.c a job that waits keeps from those behind it all nodes of its partition, which are
-// those that it may use, and no others: fail_by_part.
-func (b *Backfill) mainLoop() (first int, err error) {
-	first = len(b.s.Pending)
-	b.open, b.begun = nil, b.begun[:0]
-	for i, j := range b.s.Pending {
-		if b.open != nil && !overlapMasks(b.open, j.Eligible) {
-			continue
-		}
-		segs, ok, err := b.tryNow(j, b.open)
-		if err != nil {
-			return 0, fmt.Errorf("job %s: %w", j.ID, err)
-		}
-		if ok {
-			if first < i {
-				b.begun = append(b.begun, i)
+			if w == last {
+				word &= ^uint64(0) >> (63 - s.Last&63)
 			}
-			if err := b.start(i, segs); err != nil {
-				return 0, err
+			if word != 0 {
+				return true
 			}
-			continue
-		}
-		why, err := b.never(j)
-		switch {
-		case err != nil:
-			return 0, err
-		case why != nil && first < i: // left to backfill
-			continue
-		case why != nil:
-			b.decide(core.Decision{Job: i, Reason: why.Error()})
-			continue
-		case first > i:
-			first, b.head = i, len(b.p.Decisions)
-			b.decide(core.Decision{Job: i, Reason: ReasonResources})
-		}
-		if b.behind != nil || !b.close(j.Eligible) {
-			return first, nil
-		}
-	}
-	return first, nil
-}
-
-// close keeps nodes from the jobs behind, and reports whether others are left.
-func (b *Backfill) close(nodes nodeset.Mask) (left bool) {
-	if nodes == nil {
-		return false
-	}
-	if b.open == nil {
-		b.upNodes()
-		b.open = append(b.opened[:0], b.up...)
-		b.opened = b.open
-	}
-	for w := range b.open {
-		b.open[w] &^= nodes.Word(w)
-		left = left || b.open[w] != 0
-	}
-	return left
-}
-
-func overlapMasks(a, b nodeset.Mask) bool {
-	for w := range a {
-		if a[w]&b.Word(w) != 0 {
-			return true
 		}
 	}
 	return false
 }
 
-// hasBegun reports whether the main scheduler has started the job at index i, behind the first that
-// waits.
-func (b *Backfill) hasBegun(i int) bool {
-	_, found := slices.BinarySearch(b.begun, i)
-	return found
+// compareHeld orders by end, then by place, so that names decide nothing.
+func compareHeld(a, b held) int {
+	if c := cmp.Compare(a.end, b.end); c != 0 {
+		return c
+	}
+	return cmp.Or(slices.CompareFunc(a.segs, b.segs, compareSegments), cmp.Compare(a.id, b.id))
 }
 
-// inOrder puts the decisions in the order of the jobs.
-func (b *Backfill) inOrder() {
-	if len(b.begun) > 0 {
-		slices.SortFunc(b.p.Decisions, func(x, y core.Decision) int { return cmp.Compare(x.Job, y.Job) })
-	}
+func compareSegments(a, b nodeset.Segment) int {
+	return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last), cmp.Compare(a.Cores, b.Cores), cmp.Compare(a.GPUs, b.GPUs))
 }
 
 // trySelect is a Select behind a test that costs nothing.
@@ -326,80 +255,6 @@ func (b *Backfill) trySelect(t *nodeset.Table, j *core.Job, avail nodeset.Mask) 
 	}
 	b.scratch, ok, err = b.sel.Select(t, &j.Request, avail, b.scratch[:0])
 	return b.scratch, ok, err
-}
-
-// decide adds a decision whose segments are in the plan's own memory.
-func (b *Backfill) decide(d core.Decision) *core.Decision {
-	n := len(b.p.Decisions)
-	if n == cap(b.p.Decisions) {
-		b.p.Decisions = append(b.p.Decisions, core.Decision{})
-	}
-	b.p.Decisions = b.p.Decisions[:n+1]
-	at := &b.p.Decisions[n]
-	d.Segs = append(at.Segs[:0], d.Segs...)
-	*at = d
-	return at
-}
-
-// start allocates segs, for the rest of the cycle, to the job at index i.
-func (b *Backfill) start(i int, segs []nodeset.Segment) error {
-	j := b.s.Pending[i]
-	err := b.stopChosen()
-	if err == nil {
-		err = b.s.Nodes.Allocate(segs, j.Uses...)
-	}
-	if err == nil && b.stop.any() {
-		err = b.stop.wide.Allocate(segs, j.Uses...)
-	}
-	if err != nil {
-		return fmt.Errorf("job %s: %w", j.ID, err)
-	}
-	d := b.decide(core.Decision{Job: i, Start: true, Segs: segs, Uses: j.Uses, Class: market.ClassS})
-	h := held{b.s.Now + j.TimeLimit, j.ID, d.Segs, j.Uses, false}
-	b.started = append(b.started, h)
-	if b.sorted {
-		at, _ := slices.BinarySearchFunc(b.held, h, compareHeld)
-		b.held = slices.Insert(b.held, at, h)
-	}
-	return nil
-}
-
-// unknown is what keeps a job waiting that asks for what this model of Slurm has not.
-func unknown(j *core.Job) error {
-	switch {
-	case len(j.Components) > 0: // Slurm would submit it as several
-		return errors.New("it has components, which this policy does not know")
-	case place.LeastCores(&j.Request) == 0:
-		return errors.New("it takes no core, which this policy does not know")
-	case len(j.Charges) > 0:
-		return errors.New("it has charges against quotas, which this policy does not know")
-	}
-	return nil
-}
-
-// never says why a job that cannot start now could not start on the idle machine.
-func (b *Backfill) never(j *core.Job) (why, err error) {
-	if why := unknown(j); why != nil {
-		return why, nil
-	}
-	b.machine.update(b.s.Nodes)
-	key := keyOf(&j.Request)
-	if why, ok := b.machine.why[key]; ok && j.Eligible == nil {
-		return why, nil
-	}
-	if why = place.CanEverRun(b.s.Nodes, &j.Request); why == nil {
-		_, ok, err := b.trySelect(b.machine.empty(b.s.Nodes), j, nil)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			why = errors.New("can never run: Slurm's selection finds no place for it on the idle machine")
-		}
-	}
-	if j.Eligible == nil {
-		b.machine.remember(key, why)
-	}
-	return why, nil
 }
 
 // machine remembers why requests can never run, for as long as the machine keeps
@@ -453,4 +308,62 @@ func (m *machine) empty(t *nodeset.Table) *nodeset.Table {
 		}
 	}
 	return m.idle
+}
+
+// unknown is what keeps a job waiting that asks for what this model of Slurm has not.
+func unknown(j *core.Job) error {
+	switch {
+	case len(j.Components) > 0: // Slurm would submit it as several
+		return errors.New("it has components, which this policy does not know")
+	case place.LeastCores(&j.Request) == 0:
+		return errors.New("it takes no core, which this policy does not know")
+	case len(j.Charges) > 0:
+		return errors.New("it has charges against quotas, which this policy does not know")
+	}
+	return nil
+}
+
+// never says why a job that cannot start now could not start on the idle machine.
+func (b *Backfill) never(j *core.Job) (why, err error) {
+	if why := unknown(j); why != nil {
+		return why, nil
+	}
+	b.machine.update(b.s.Nodes)
+	key := keyOf(&j.Request)
+	if why, ok := b.machine.why[key]; ok && j.Eligible == nil {
+		return why, nil
+	}
+	if why = place.CanEverRun(b.s.Nodes, &j.Request); why == nil {
+		_, ok, err := b.trySelect(b.machine.empty(b.s.Nodes), j, nil)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			why = errors.New("can never run: Slurm's selection finds no place for it on the idle machine")
+		}
+	}
+	if j.Eligible == nil {
+		b.machine.remember(key, why)
+	}
+	return why, nil
+}
+
+// decide adds a decision whose segments are in the plan's own memory.
+func (b *Backfill) decide(d core.Decision) *core.Decision {
+	n := len(b.p.Decisions)
+	if n == cap(b.p.Decisions) {
+		b.p.Decisions = append(b.p.Decisions, core.Decision{})
+	}
+	b.p.Decisions = b.p.Decisions[:n+1]
+	at := &b.p.Decisions[n]
+	d.Segs = append(at.Segs[:0], d.Segs...)
+	*at = d
+	return at
+}
+
+// hasBegun reports whether the main scheduler has started the job at index i, behind the first that
+// waits.
+func (b *Backfill) hasBegun(i int) bool {
+	_, found := slices.BinarySearch(b.begun, i)
+	return found
 }

@@ -35,14 +35,6 @@ type crewChange struct {
 	nodes int
 }
 
-func newCrewReferee(cfg *Config) *crewReferee {
-	return &crewReferee{
-		pause: cfg.Crews.Reconfigure, serial: float64(cfg.Serial) / MaxSerial,
-		single: workload.SingleCores(cfg.Nodes), cut: cfg.KillAtLimit,
-		open: make(map[int32]*crewBook), owner: make(map[int32]int32),
-	}
-}
-
 // start books that a job holds nodes: the lead of a malleable job or a companion of it.
 func (f *crewReferee) start(lead, number int32, job *workload.Job, at int64) error {
 	b := f.open[lead]

@@ -4,25 +4,35 @@ package sim
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// stoppable are the running jobs that have a price: a lower tier, all of which every job may have
-// stopped that preempts some class.
-type stoppable struct {
-	// by index in Snapshot.Running, those first that go first; who goes is taken out
-	order  []int
-	wide   nodeset.Table // as if none of them ran
-	trial  nodeset.Table // scratch
-	fit    fitTest       // of wide
-	firm   []held        // scratch
-	chosen []int         // of order: who goes for the job that was tried last
-	gone   []int         // by index in Snapshot.Running
-	nodes  nodeset.Mask  // those of gone: only who may have others stopped starts there
-	open   nodeset.Mask  // scratch
+// start allocates segs, for the rest of the cycle, to the job at index i.
+func (b *Backfill) start(i int, segs []nodeset.Segment) error {
+	j := b.s.Pending[i]
+	err := b.stopChosen()
+	if err == nil {
+		err = b.s.Nodes.Allocate(segs, j.Uses...)
+	}
+	if err == nil && b.stop.any() {
+		err = b.stop.wide.Allocate(segs, j.Uses...)
+	}
+	if err != nil {
+		return fmt.Errorf("job %s: %w", j.ID, err)
+	}
+	d := b.decide(core.Decision{Job: i, Start: true, Segs: segs, Uses: j.Uses, Class: market.ClassS})
+	h := held{b.s.Now + j.TimeLimit, j.ID, d.Segs, j.Uses, false}
+	b.started = append(b.started, h)
+	if b.sorted {
+		at, _ := slices.BinarySearchFunc(b.held, h, compareHeld)
+		b.held = slices.Insert(b.held, at, h)
+	}
+	return nil
 }
 
 // begin finds them. As with preempt_youngest_first those go first that came last, but for those
@@ -50,9 +60,6 @@ func (p *stoppable) begin(s *core.Snapshot) error {
 	})
 	return nil
 }
-
-// any reports whether the cycle has any.
-func (p *stoppable) any() bool { return len(p.order)+len(p.gone) > 0 }
 
 // mayStop reports whether a job may have some stopped.
 func (b *Backfill) mayStop(j *core.Job) bool { return j.Preempts != 0 && b.stop.any() }

@@ -11,23 +11,6 @@ import (
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
-// Priorities rank the pending jobs anew before each cycle, or every Config.PriorityPeriod.
-type Priorities interface {
-	// Priority is that of a pending job at the second now, from 1 to
-	// core.MaxPriority. It depends on its arguments only.
-	Priority(j *workload.Job, now int64) int64
-}
-
-// ranking keeps a queue in the order of priorities that change.
-type ranking struct {
-	priorities Priorities
-	queue      *queue
-	jobs       []job
-	place      []int32 // of each job in the order of submission
-	period     int64   // see Config.PriorityPeriod
-	next       int64   // when they are ranked again
-}
-
 // of is a job's priority at the second now.
 func (r *ranking) of(j *workload.Job, now int64) (int64, error) {
 	p := r.priorities.Priority(j, now)

@@ -3,7 +3,6 @@
 package sim
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math/bits"
@@ -173,17 +172,6 @@ func (b *Backfill) wouldHold(j *core.Job) bool {
 	return cores <= 0
 }
 
-// choose sets b.chosen to the nodes of segs.
-func (b *Backfill) choose(segs []nodeset.Segment) {
-	b.chosen = append(b.chosen[:0], b.up...)
-	clear(b.chosen)
-	for _, s := range segs {
-		for n := s.First; n <= s.Last; n++ {
-			b.chosen.Set(int(n))
-		}
-	}
-}
-
 // willRun is _will_run_test: when the job could start on nodes of b.avail, given
 // the expected ends of the running jobs, which it lets end in groups that become
 // wider with time. It leaves the nodes in b.scratch.
@@ -244,25 +232,6 @@ func (b *Backfill) endOf(h *held) int64 {
 	return max(h.end+killWait, b.s.Now+1)
 }
 
-func overlapAny(segs []nodeset.Segment, m nodeset.Mask) bool {
-	for _, s := range segs {
-		first, last := int(s.First)>>6, int(s.Last)>>6
-		for w := first; w <= last; w++ {
-			word := m[w]
-			if w == first {
-				word &= ^uint64(0) << (s.First & 63)
-			}
-			if w == last {
-				word &= ^uint64(0) >> (63 - s.Last&63)
-			}
-			if word != 0 {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // sortHeld sets b.held, once a cycle.
 func (b *Backfill) sortHeld() {
 	if b.sorted {
@@ -278,35 +247,6 @@ func (b *Backfill) sortHeld() {
 		b.held = append(b.held, held{r.End, r.ID, r.Segs, r.Uses, r.Price > 0})
 	}
 	slices.SortFunc(b.held, compareHeld)
-}
-
-// compareHeld orders by end, then by place, so that names decide nothing.
-func compareHeld(a, b held) int {
-	if c := cmp.Compare(a.end, b.end); c != 0 {
-		return c
-	}
-	return cmp.Or(slices.CompareFunc(a.segs, b.segs, compareSegments), cmp.Compare(a.id, b.id))
-}
-
-func compareSegments(a, b nodeset.Segment) int {
-	return cmp.Or(cmp.Compare(a.First, b.First), cmp.Compare(a.Last, b.Last), cmp.Compare(a.Cores, b.Cores), cmp.Compare(a.GPUs, b.GPUs))
-}
-
-func (b *Backfill) upNodes() {
-	b.up = append(b.up[:0], b.s.Nodes.Usable(0)...)
-	for n := range b.s.Nodes.Len() {
-		if !b.up.Has(n) && b.s.Nodes.Up(n) {
-			b.up.Set(n)
-		}
-	}
-}
-
-// fitTest bounds what the free nodes hold: the number of nodes with g free GPUs,
-// and their free cores.
-type fitTest struct {
-	ready bool
-	nodes []int
-	cores []int64
 }
 
 // mayStart is false only if the job cannot start on any choice of nodes. What has

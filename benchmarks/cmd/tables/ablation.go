@@ -26,13 +26,13 @@ type organ struct {
 // organs are turned off one at a time.
 var organs = []organ{
 	{"annealing", cycle.Parts{Annealing: true}, []string{"anneal.go", "eject.go", "packing.go"}},
-	{". order by prices", cycle.Parts{Rank: true}, []string{"rank.go"}},
+	{". order by prices", cycle.Parts{Rank: true}, []string{"rank.go", "rankColumns", "shuffle"}},
 	{". . order by success", cycle.Parts{Promotion: true}, []string{"promote", "demote"}},
 	{". moves near the last exchange", cycle.Parts{Near: true}, []string{"columnsOf", "freedRow"}},
 	{". repair", cycle.Parts{Repair: true}, []string{"repair", "fill", "fillRow", "undo"}},
 	{". . rows filled", cycle.Parts{Fill: true}, []string{"fillRow"}},
 	{"prices (volume algorithm)", cycle.Parts{Prices: true}, []string{"prices.go"}},
-	{"dominated rows", cycle.Parts{Dominated: true}, []string{"dominated.go"}},
+	{"dominated rows", cycle.Parts{Dominated: true}, []string{"dropDominatedRows", "renumberRows"}},
 	{"enumeration", cycle.Parts{Enumeration: true}, []string{"enumerate.go"}},
 }
 
