@@ -4,18 +4,6 @@ package place
 
 import "github.com/aucsched/aucsched/nodeset"
 
-// Below is what a request demands of the switches above its nodes.
-type Below struct {
-	// Tree has the switches.
-	Tree *nodeset.Topology
-	// Switches is how many leaves the nodes may be of; 0: any number.
-	Switches int32
-	// Within is the level of a switch that has all nodes below it; 0: none.
-	Within int32
-	// Segment is of how many nodes of one leaf each the allocation consists; 0: of any.
-	Segment int32
-}
-
 // Belows gives equal Belows the same pointer, so that Specs can be compared. The zero Belows is
 // ready.
 type Belows struct {

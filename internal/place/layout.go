@@ -66,6 +66,20 @@ func (s *Spec) together(spans []Span) bool {
 	return blocks <= int(s.Blocks) && (blocks == 1 || !s.near() || s.within(spans))
 }
 
+// near reports whether the job may have two blocks, where one would do on the idle machine.
+func (s *Spec) near() bool { return s.Blocks == 2 }
+
+// within reports whether spans, which ascend, are near enough to one another.
+func (s *Spec) within(spans []Span) bool {
+	nodes := 0
+	for _, sp := range spans {
+		nodes += sp.Last - sp.First + 1
+	}
+	return extent(spans) <= MaxReach*nodes
+}
+
+func extent(spans []Span) int { return spans[len(spans)-1].Last - spans[0].First + 1 }
+
 // piece is a run of nodes that may each give the job as much.
 type piece struct{ first, last, most int }
 
@@ -224,6 +238,23 @@ func (y *tally) take(s *Spec, t *nodeset.Table, first, last int) int {
 		y.nodes += k
 		y.cores += k * most
 		n += k
+	}
+	return n
+}
+
+// MaxReach bounds how far apart the two blocks of a job lie that is to stay together
+// (Spec.Blocks) and could have one: from its first node to its last there are at most so many
+// times as many nodes as it has.
+const MaxReach = 2
+
+// takeDown is take from the last node on; it returns the node before those that it took.
+func (y *tally) takeDown(s *Spec, t *nodeset.Table, first, last int) int {
+	free := t.FreeCores()
+	n := last
+	for n >= first && y.nodes < s.Nodes.Max && !y.enough(s) {
+		y.nodes++
+		y.cores += s.most(free[n])
+		n--
 	}
 	return n
 }

@@ -12,22 +12,6 @@ import (
 // MaxParts is how many requests a job may consist of.
 const MaxParts = 16
 
-// Parts are the requests of a job that consists of several, which start together or not at all. An
-// allocation for it is those for all parts, one after the other; the segments say for which each
-// is. Within a window a job that consists of the same has the same Parts: see [Masks.OfParts].
-type Parts struct {
-	// Specs are the requests, at most MaxParts; they consist of nothing themselves.
-	Specs []Spec
-	// Apart has a bit for each part that shares no node with another of the job.
-	Apart uint32
-	// Within is the level of a switch of Tree that all parts are below; 0: none. Without a Tree
-	// there is none.
-	Within int32
-	Tree   *nodeset.Topology
-
-	least nodeset.Uses // what the job counts at least, as amounts of the whole
-}
-
 // Sum is the Spec of the job: what its parts ask for together at least, for those who bound, and of
 // their quotas. Where that fits is up to the parts.
 func (x *Parts) Sum() Spec {
@@ -97,36 +81,12 @@ func (x *Parts) Amounts(dst nodeset.Uses, segs []nodeset.Segment) nodeset.Uses {
 	return dst
 }
 
-// amount is what segs count against one quota.
-func (x *Parts) amount(quota int, segs []nodeset.Segment) (sum int64) {
-	for len(segs) > 0 {
-		var part []nodeset.Segment
-		part, segs = CutPart(segs)
-		p := &x.Specs[part[0].Part]
-		for i := range p.Counted() {
-			if c := &(*p.Charges)[i]; c.Row == quota {
-				sum = min(sum+Count(c, SizeOf(part)), mostCharged)
-			}
-		}
-	}
-	return sum
-}
-
 // PartName is how users know a part of a job.
 func PartName(k int) string {
 	if k == 0 {
 		return "its own request"
 	}
 	return fmt.Sprintf("components[%d]", k-1)
-}
-
-// CutPart cuts what the first part has off segs, which is not empty.
-func CutPart(segs []nodeset.Segment) (part, rest []nodeset.Segment) {
-	n := 1
-	for n < len(segs) && segs[n].Part == segs[0].Part {
-		n++
-	}
-	return segs[:n], segs[n:]
 }
 
 // Allocate takes segs, an allocation for s, off t. If t lacks any of it, t is as it was.
@@ -195,38 +155,6 @@ func (x *Parts) Clone() *Parts {
 	own.Specs = append([]Spec(nil), x.Specs...)
 	own.least = slices.Clone(x.least)
 	return &own
-}
-
-// partsKey is one more part of a job.
-type partsKey struct {
-	before int // number of what comes before it; 0: nothing
-	spec   Spec
-}
-
-// partsEnd is what a job has besides its parts.
-type partsEnd struct {
-	parts  int
-	apart  uint32
-	within int32
-	tree   *nodeset.Topology
-}
-
-// partsMemory are the Parts of a Masks.
-type partsMemory struct {
-	numbers map[partsKey]int
-	known   map[partsEnd]*Parts
-	all     []*Parts // memory
-	used    int
-}
-
-func (m *partsMemory) reset() {
-	clear(m.numbers)
-	clear(m.known)
-	for _, x := range m.all[:m.used] {
-		clear(x.Specs) // what they point to is the caller's
-		x.Tree = nil
-	}
-	m.used = 0
 }
 
 // OfParts is the pointer of what a job consists of: the first of the same that it was asked for.

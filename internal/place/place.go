@@ -9,27 +9,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Placer finds one good allocation of a job on a table. Unlike the auction it
-// looks at one job alone; drafts, reservations and the earliest start of a job
-// are made with it. The zero Placer is ready; it keeps scratch memory only.
-type Placer struct {
-	sets     []nodeset.Set // in node order
-	order    []nodeset.Set // scratch
-	spans    []Span
-	pieces   []piece
-	counts   []int32
-	prices   *Prices        // of nodes; nil: none
-	limit    int64          // seconds for which the job is placed
-	light    []nodeset.Set  // of the tiers that are all taken
-	tier     nodeset.Mask   // scratch
-	lightest uint16         // tier of those that Survey was told of
-	rest     Spec           // scratch
-	fewest   Spec           // scratch
-	table    *nodeset.Table // of the last search below switches
-	tree     tree
-	parts    *partsPlacer // nil until there is a job that consists of several
-}
-
 // Place appends to dst an allocation for s on t with gpus GPUs on each node and reports whether
 // there is one. It fails only if none exists, and if the blocks that it prefers are more than s may
 // have; those are the fewest or nearly so. Among several it prefers, in this order, the contiguous
@@ -146,207 +125,227 @@ func (p *Placer) placeAmong(dst []nodeset.Segment, t *nodeset.Table, s *Spec, gp
 	return p.placeOn(dst, t, s, l, gpus)
 }
 
-// placeOn is placeAmong wherever that is.
-func (p *Placer) placeOn(dst []nodeset.Segment, t *nodeset.Table, s *Spec, l Layout, gpus int) ([]nodeset.Segment, bool) {
-	if s.Nodes.Min < s.Nodes.Max && s.NodesGiven && s.Cores.Total > 0 && s.Blocks == 0 {
-		p.fewest = *s
-		p.fewest.Nodes.Max = p.fewestNodes(s, t)
-		s = &p.fewest
+// PlaceParts appends to dst an allocation for all parts of s on t, part after part, if it finds one
+// within quotas (nil: there are none) for a job that runs into the first crosses reservations. t
+// has the further resources; it is as all parts see it. Each part is placed on what those before it
+// leave, the hardest first; where one finds no place, once more with that one in front. There may
+// be an allocation though none is found.
+func (p *Placer) PlaceParts(dst []nodeset.Segment, t *nodeset.Table, s *Spec, o PartsOptions, q *Quotas, crosses int) (
+	segs []nodeset.Segment, ok bool,
+) {
+	if p.parts == nil {
+		p.parts = new(partsPlacer)
 	}
-	if sp, ok := p.tightest(s, t); ok {
-		p.spans = append(p.spans[:0], sp)
-		return p.Spread(dst, t, s, p.spans, l, gpus), true
-	}
-	if s.Contiguous {
+	if q != nil && q.Lacks(s, crosses) >= 0 {
 		return dst, false
 	}
-	if p.several(s, t) {
-		return p.Spread(dst, t, s, p.spans, l, gpus), true
+	prices := p.prices
+	p.prices = nil // they are of jobs of one node
+	defer func() { p.prices = prices }()
+	from := len(dst)
+	dst, ok = p.placeParts(dst, t, s, o)
+	if !ok || q == nil || q.Room(s, dst[from:], crosses) {
+		return dst, ok
+	}
+	// what is counted grows with nodes and GPUs
+	o.MostGPUs = false
+	dst, ok = p.placeParts(dst[:from], t, p.parts.fewest(s), o)
+	if !ok || !q.Room(s, dst[from:], crosses) {
+		return dst[:from], false
+	}
+	return dst, true
+}
+
+// fewest is s with as few nodes of each part as that may have.
+func (x *partsPlacer) fewest(s *Spec) *Spec {
+	specs := append(x.plain.Specs[:0], s.Parts.Specs...)
+	x.plain = *s.Parts
+	for k := range specs {
+		specs[k].Nodes.Max = specs[k].Nodes.Min
+	}
+	x.plain.Specs = specs
+	x.spec = *s
+	x.spec.Parts = &x.plain
+	return &x.spec
+}
+
+// placeParts is PlaceParts without quotas.
+func (p *Placer) placeParts(dst []nodeset.Segment, t *nodeset.Table, s *Spec, o PartsOptions) ([]nodeset.Segment, bool) {
+	x := p.parts
+	x.table.CopyFrom(t)
+	if s.Parts.Within == 0 {
+		return p.placeAnywhere(dst, s, o, nil)
+	}
+	p.findSpots(t, s)
+	for i := range x.spots {
+		x.setBelow(s.Parts, x.spots[(i+o.Turn)%len(x.spots)])
+		if dst, ok := p.placeAnywhere(dst, s, o, x.below); ok {
+			return dst, true
+		}
 	}
 	return dst, false
 }
 
-// fewestNodes is the least number of nodes of p.sets that hold s, which has a range of them; the
-// most that it may have if none do.
-func (p *Placer) fewestNodes(s *Spec, t *nodeset.Table) int {
-	if s.Contiguous {
-		fewest := s.Nodes.Max
-		for _, set := range p.sets {
-			fewest = min(fewest, s.shortest(t.FreeCores(), int(set.First), int(set.Last)))
-		}
-		return fewest
-	}
-	p.setPieces(s, t)
-	if nodes, _, _, ok := p.lowest(s); ok {
-		return nodes
-	}
-	return s.Nodes.Max
+// findSpots sets x.spots to the switches below which the job may have room, the tightest first.
+func (p *Placer) findSpots(t *nodeset.Table, s *Spec) {
+	x := p.parts
+	cores, _ := t.SumFree()
+	x.sum, x.under = *s, Below{Tree: s.Parts.Tree, Within: s.Parts.Within}
+	x.sum.Below = &x.under
+	p.sets = append(p.sets[:0], nodeset.Set{Last: int32(t.Len() - 1), Cores: cores})
+	p.survey(&x.sum, t)
+	x.spots = append(x.spots[:0], p.spotsOf(&x.sum, min(int(s.Parts.Within), s.Parts.Tree.Levels()))...)
 }
 
-// shortest is the length of the shortest run of nodes in a..b that holds the job; the most nodes that
-// it may have if none does.
-func (s *Spec) shortest(free []uint16, a, b int) int {
-	best, first, sum := s.Nodes.Max, a, 0
-	for n := a; n <= b; n++ {
-		sum += s.most(free[n])
-		for n-first+1 > s.Nodes.Min && sum-s.most(free[first]) >= s.Cores.Total {
-			sum -= s.most(free[first])
-			first++
-		}
-		if n-first+1 >= s.Nodes.Min && sum >= s.Cores.Total {
-			best = min(best, n-first+1)
+// setBelow sets x.below to the nodes below a switch.
+func (x *partsPlacer) setBelow(parts *Parts, at Spot) {
+	of := parts.Tree.SwitchOf(int(at.Level))
+	x.below = append(x.below[:0], make(nodeset.Mask, (len(of)+63)/64)...)
+	for n, k := range of {
+		if k == at.Switch {
+			x.below.Set(n)
 		}
 	}
-	return best
 }
 
-// Sets are the nodesets among which the last Place looked. They are the Placer's.
-func (p *Placer) Sets() []nodeset.Set { return p.sets }
-
-// Several are nodesets of sets, or parts of them, that together hold the job; false if none are
-// found. They are the Placer's.
-func (p *Placer) Several(s *Spec, t *nodeset.Table, sets []nodeset.Set) ([]Span, bool) {
-	p.sets = append(p.sets[:0], sets...)
-	ok := p.several(s, t)
-	return p.spans, ok
-}
-
-// Neighbours are nodesets of sets from the first on until they hold the job; false if they do not,
-// or lie too far apart. They are the Placer's.
-func (p *Placer) Neighbours(s *Spec, t *nodeset.Table, sets []nodeset.Set) ([]Span, bool) {
-	p.spans = p.spans[:0]
-	var y tally
-	for _, set := range sets {
-		if n := y.take(s, t, int(set.First), int(set.Last)); n > int(set.First) {
-			p.spans = append(p.spans, Span{int(set.First), n - 1})
-		}
-		if y.enough(s) {
-			return p.spans, s.together(p.spans)
-		}
-		if y.nodes >= s.Nodes.Max {
+// placeAnywhere places the parts on nodes of a mask, nil for all, and takes them off x.table. If it
+// finds no place x.table is as before.
+func (p *Placer) placeAnywhere(dst []nodeset.Segment, s *Spec, o PartsOptions, below nodeset.Mask) ([]nodeset.Segment, bool) {
+	x := p.parts
+	x.setOrder(s.Parts, o.Turn)
+	for {
+		failed := p.placeInOrder(s, o, below)
+		if failed < 0 {
 			break
 		}
+		k := x.order[failed]
+		if failed == 0 || x.moved>>k&1 == 1 { // alone, or it has had its turn
+			return dst, false
+		}
+		x.moved |= 1 << k
+		copy(x.order[1:failed+1], x.order[:failed])
+		x.order[0] = k
 	}
-	return p.spans, false
+	for k := range s.Parts.Specs {
+		dst = append(dst, x.got[x.parts[k].first:x.parts[k].last]...)
+	}
+	return dst, true
 }
 
-// Spread appends an allocation for s on all nodes of spans, which ascend and together can hold it.
-func (p *Placer) Spread(dst []nodeset.Segment, t *nodeset.Table, s *Spec, spans []Span, l Layout, gpus int) []nodeset.Segment {
-	p.pieces = s.pieces(p.pieces[:0], t, spans)
-	return s.spread(dst, p.pieces, l, gpus)
+// setOrder puts the hardest parts first, and turns of these last.
+func (x *partsPlacer) setOrder(parts *Parts, turn int) {
+	x.order, x.moved = x.order[:0], 0
+	for k := range parts.Specs {
+		x.order = append(x.order, k)
+	}
+	slices.SortStableFunc(x.order, func(a, b int) int { return harderPart(&parts.Specs[a], &parts.Specs[b]) })
+	n := len(x.order)
+	for range turn % n {
+		k := x.order[0]
+		copy(x.order, x.order[1:])
+		x.order[n-1] = k
+	}
 }
 
-// tightest finds a run in the nodeset that leaves fewest cores over.
-func (p *Placer) tightest(s *Spec, t *nodeset.Table) (Span, bool) {
-	var best Span
-	var left int64
-	found := false
-	for _, set := range p.sets {
-		if set.Len() < s.Nodes.Min || set.Cores < int64(s.Cores.Total) || (found && set.Cores >= left) {
+// harderPart is negative if a has fewer places than b, by what it asks for.
+func harderPart(a, b *Spec) int {
+	return cmp.Or(
+		cmp.Compare(b.GPUs.PerNode.Min, a.GPUs.PerNode.Min),
+		first(a.Eligible != nil, b.Eligible != nil),
+		first(a.Uses != nil, b.Uses != nil),
+		first(a.Contiguous || a.Demands(), b.Contiguous || b.Demands()),
+		first(a.NodesGiven, b.NodesGiven),
+		cmp.Compare(b.Nodes.Min, a.Nodes.Min),
+		cmp.Compare(b.LeastCores(), a.LeastCores()),
+	)
+}
+
+// first is negative if a alone is true.
+func first(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// placeInOrder places one part after the other. It returns which one of the order has no place, and
+// then gives all others back; -1 if each has.
+func (p *Placer) placeInOrder(s *Spec, o PartsOptions, below nodeset.Mask) (failed int) {
+	x := p.parts
+	x.got = x.got[:0]
+	for i, k := range x.order {
+		from := len(x.got)
+		if !p.placePart(s, k, i, o, below) {
+			for _, k := range x.order[:i] {
+				must(x.table.Release(x.got[x.parts[k].first:x.parts[k].last], s.Parts.Specs[k].More()...))
+			}
+			return i
+		}
+		segs := x.got[from:]
+		for n := range segs {
+			segs[n].Part = uint8(k)
+		}
+		x.parts[k] = span32{from, len(x.got)}
+		must(x.table.Allocate(segs, s.Parts.Specs[k].More()...))
+	}
+	return -1
+}
+
+// placePart appends to x.got a place for part k, after the first so many of the order.
+func (p *Placer) placePart(s *Spec, k, before int, o PartsOptions, below nodeset.Mask) bool {
+	x := p.parts
+	own := s.Parts.Specs[k]
+	own.Contiguous = own.Contiguous || s.Contiguous
+	if x.setMask(s.Parts, k, before, below) {
+		own.Eligible = &x.mask
+	}
+	t := x.limited.Of(&x.table, &own)
+	from, high := len(x.got), own.GPUs.PerNode.Min
+	if o.MostGPUs {
+		high = max(high, min(own.GPUs.PerNode.Max, t.MaxGPUs()))
+	}
+	for g := high; g >= own.GPUs.PerNode.Min; g-- {
+		segs, ok := p.PlaceAs(x.got, t, &own, g, o.Layout)
+		x.got = segs
+		if !ok {
 			continue
 		}
-		if sp, ok := s.FitUp(t, int(set.First), int(set.Last)); ok {
-			best, left, found = sp, set.Cores, true
+		if o.MostGPUs && own.MixedGPUs {
+			x.raised = RaiseGPUs(x.raised[:0], segs[from:], t.FreeGPUs(), own.GPUs.PerNode.Max)
+			x.got = append(x.got[:from], x.raised...)
 		}
+		return true
 	}
-	return best, found
+	return false
 }
 
-// fewestSets fills p.spans with whole nodesets, those with most cores first, and
-// a part of the last, until the job fits.
-func (p *Placer) fewestSets(s *Spec, t *nodeset.Table) bool {
-	p.spans = p.spans[:0]
-	if !s.MayBeOn(p.sets) {
+// setMask sets x.mask to the nodes that part k may use beside the first so many of the order. It
+// reports false if these are just its own.
+func (x *partsPlacer) setMask(parts *Parts, k, before int, below nodeset.Mask) bool {
+	apart := func(i int) bool { return (parts.Apart>>k|parts.Apart>>i)&1 == 1 }
+	if below == nil && !slices.ContainsFunc(x.order[:before], apart) {
 		return false
 	}
-	var y tally
-	p.order = append(p.order[:0], p.sets...)
-	slices.SortFunc(p.order, func(a, b nodeset.Set) int {
-		return cmp.Or(cmp.Compare(b.Cores, a.Cores), cmp.Compare(a.First, b.First))
-	})
-	for _, set := range p.order {
-		if n := y.take(s, t, int(set.First), int(set.Last)); n > int(set.First) {
-			p.spans = append(p.spans, Span{int(set.First), n - 1})
-		}
-		if y.nodes >= s.Nodes.Max || y.enough(s) {
-			break
+	x.mask = append(x.mask[:0], make(nodeset.Mask, (x.table.Len()+63)/64)...)
+	eligible := parts.Specs[k].Mask()
+	for w := range x.mask {
+		x.mask[w] = eligible.Word(w)
+		if below != nil {
+			x.mask[w] &= below.Word(w)
 		}
 	}
-	sortSpans(p.spans)
-	return y.enough(s)
-}
-
-// MayBeOn reports whether all nodesets together have the nodes and the cores.
-func (s *Spec) MayBeOn(sets []nodeset.Set) bool {
-	nodes, cores := 0, int64(0)
-	for _, set := range sets {
-		nodes += set.Len()
-		cores += set.Cores
-	}
-	return nodes >= s.Nodes.Min && cores >= int64(s.Cores.Total)
-}
-
-// roomiestNodes fills p.spans with as few nodes as hold the job, those with most
-// free cores first. If that fails, no choice of nodes holds it.
-func (p *Placer) roomiestNodes(s *Spec, t *nodeset.Table) bool {
-	p.spans = p.spans[:0]
-	if !s.MayBeOn(p.sets) {
-		return false
-	}
-	p.setPieces(s, t)
-	_, floor, atFloor, ok := p.lowest(s)
-	if !ok {
-		return false
-	}
-	p.spans = p.spans[:0]
-	for _, x := range p.pieces {
-		k := x.nodes()
-		switch {
-		case x.most < floor:
-			k = 0
-		case x.most == floor:
-			k = min(k, atFloor)
-			atFloor -= k
+	for _, i := range x.order[:before] {
+		if !apart(i) {
+			continue
 		}
-		if k > 0 {
-			p.spans = append(p.spans, Span{x.first, x.first + k - 1})
+		for _, g := range x.got[x.parts[i].first:x.parts[i].last] {
+			for n := g.First; n <= g.Last; n++ {
+				x.mask.Clear(int(n))
+			}
 		}
 	}
 	return true
-}
-
-// setPieces fills p.pieces with all nodes of p.sets.
-func (p *Placer) setPieces(s *Spec, t *nodeset.Table) {
-	p.spans = p.spans[:0]
-	for _, set := range p.sets {
-		p.spans = append(p.spans, Span{int(set.First), int(set.Last)})
-	}
-	p.pieces = s.pieces(p.pieces[:0], t, p.spans)
-}
-
-// lowest finds the number of cores, and how many nodes that have no more, with which
-// the job fits on the nodes of p.pieces that have most: so many.
-func (p *Placer) lowest(s *Spec) (nodes, floor, atFloor int, ok bool) {
-	for _, x := range p.pieces {
-		floor = max(floor, x.most)
-	}
-	p.counts = append(p.counts[:0], make([]int32, floor+1)...)
-	for _, x := range p.pieces {
-		p.counts[x.most] += int32(x.nodes())
-	}
-	y := tally{}
-	for ; floor > 0; floor-- {
-		lacking := max(s.Nodes.Min-y.nodes, (s.Cores.Total-y.cores+floor-1)/floor, 0)
-		atFloor = min(int(p.counts[floor]), s.Nodes.Max-y.nodes, lacking)
-		y.nodes += atFloor
-		y.cores += atFloor * floor
-		if y.enough(s) || y.nodes == s.Nodes.Max {
-			break
-		}
-	}
-	return y.nodes, floor, atFloor, y.enough(s)
-}
-
-func sortSpans(spans []Span) {
-	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.First, b.First) })
 }

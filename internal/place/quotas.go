@@ -80,6 +80,21 @@ func (q *Quotas) CostFor(s *Spec, i int, segs []nodeset.Segment) int64 {
 	return q.Cost(c, segs)
 }
 
+// amount is what segs count against one quota.
+func (x *Parts) amount(quota int, segs []nodeset.Segment) (sum int64) {
+	for len(segs) > 0 {
+		var part []nodeset.Segment
+		part, segs = CutPart(segs)
+		p := &x.Specs[part[0].Part]
+		for i := range p.Counted() {
+			if c := &(*p.Charges)[i]; c.Row == quota {
+				sum = min(sum+Count(c, SizeOf(part)), mostCharged)
+			}
+		}
+	}
+	return sum
+}
+
 func (q *Quotas) units(c *nodeset.Use, amount int64) int64 {
 	if u := q.Unit[c.Row]; u > 1 {
 		return (amount + u - 1) / u

@@ -251,21 +251,6 @@ func (r *Residual) TakeGPUs(want *Spec, segs []nodeset.Segment, crosses, more in
 	r.narrow(segs)
 }
 
-// resize gives s the length n and keeps the memory of elements beyond a former length.
-func resize[T any](s []T, n int) []T {
-	for cap(s) < n {
-		var zero T
-		s = append(s[:cap(s)], zero)
-	}
-	return s[:n]
-}
-
-func must(err error) {
-	if err != nil {
-		panic("fit: " + err.Error())
-	}
-}
-
 // ChooseBins has segs, the allocation of a request that takes uses, name the bins of t where they do
 // not: see [nodeset.Table.ChooseBin]. It reports false if a node has none.
 func ChooseBins(t *nodeset.Table, segs []nodeset.Segment, uses nodeset.Uses, now *nodeset.Table) bool {

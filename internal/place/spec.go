@@ -47,6 +47,41 @@ type Spec struct {
 	Parts *Parts
 }
 
+// Below is what a request demands of the switches above its nodes.
+type Below struct {
+	// Tree has the switches.
+	Tree *nodeset.Topology
+	// Switches is how many leaves the nodes may be of; 0: any number.
+	Switches int32
+	// Within is the level of a switch that has all nodes below it; 0: none.
+	Within int32
+	// Segment is of how many nodes of one leaf each the allocation consists; 0: of any.
+	Segment int32
+}
+
+// Tiers say which nodes a request is to have first: those of the lightest tier, and of the next one
+// only what these lack. Within a window equal Tiers have the same pointer.
+type Tiers struct {
+	of   []uint16       // by node
+	upto []nodeset.Mask // upto[k]: the nodes of the k+1 lightest tiers, never all nodes
+}
+
+// Parts are the requests of a job that consists of several, which start together or not at all. An
+// allocation for it is those for all parts, one after the other; the segments say for which each
+// is. Within a window a job that consists of the same has the same Parts: see [Masks.OfParts].
+type Parts struct {
+	// Specs are the requests, at most MaxParts; they consist of nothing themselves.
+	Specs []Spec
+	// Apart has a bit for each part that shares no node with another of the job.
+	Apart uint32
+	// Within is the level of a switch of Tree that all parts are below; 0: none. Without a Tree
+	// there is none.
+	Within int32
+	Tree   *nodeset.Topology
+
+	least nodeset.Uses // what the job counts at least, as amounts of the whole
+}
+
 // Range is from Min to Max, both included.
 type Range struct{ Min, Max int }
 
@@ -251,4 +286,60 @@ func AppendNode(dst []nodeset.Segment, own int, n int32, cores uint16, gpus uint
 		return append(dst, s)
 	}
 	return nodeset.Append(dst, s)
+}
+
+// partsMemory are the Parts of a Masks.
+type partsMemory struct {
+	numbers map[partsKey]int
+	known   map[partsEnd]*Parts
+	all     []*Parts // memory
+	used    int
+}
+
+func (m *partsMemory) reset() {
+	clear(m.numbers)
+	clear(m.known)
+	for _, x := range m.all[:m.used] {
+		clear(x.Specs) // what they point to is the caller's
+		x.Tree = nil
+	}
+	m.used = 0
+}
+
+func must(err error) {
+	if err != nil {
+		panic("fit: " + err.Error())
+	}
+}
+
+// resize gives s the length n and keeps the memory of elements beyond a former length.
+func resize[T any](s []T, n int) []T {
+	for cap(s) < n {
+		var zero T
+		s = append(s[:cap(s)], zero)
+	}
+	return s[:n]
+}
+
+// partsKey is one more part of a job.
+type partsKey struct {
+	before int // number of what comes before it; 0: nothing
+	spec   Spec
+}
+
+// partsEnd is what a job has besides its parts.
+type partsEnd struct {
+	parts  int
+	apart  uint32
+	within int32
+	tree   *nodeset.Topology
+}
+
+// CutPart cuts what the first part has off segs, which is not empty.
+func CutPart(segs []nodeset.Segment) (part, rest []nodeset.Segment) {
+	n := 1
+	for n < len(segs) && segs[n].Part == segs[0].Part {
+		n++
+	}
+	return segs[:n], segs[n:]
 }

@@ -8,13 +8,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Tiers say which nodes a request is to have first: those of the lightest tier, and of the next one
-// only what these lack. Within a window equal Tiers have the same pointer.
-type Tiers struct {
-	of   []uint16       // by node
-	upto []nodeset.Mask // upto[k]: the nodes of the k+1 lightest tiers, never all nodes
-}
-
 // Set makes x the tiers of nodes by grades, of which the least is the lightest. It reports false if
 // all nodes have the same. Time is in the nodes, and in words of a mask for each grade that there is.
 func (x *Tiers) Set(grades []uint16) bool {
