@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strconv"
 )
 
 // Outcome is what became of a run.
@@ -309,6 +310,15 @@ func (p *Report) job(r *Run, user string) Job {
 	o, seconds := r.Outcome(p.Interval)
 	return Job{Job: r.Key.String(), User: user, Partition: r.Partition, CPUs: r.CPUs, Submit: r.Submit, Outcome: o,
 		Seconds: seconds, Would: r.Would, Slurm: r.Slurm, Left: r.Left, End: r.End, State: r.State}
+}
+
+// String is the job as squeue names it: "12", or "12_3" for a task.
+func (k Key) String() string {
+	name := strconv.FormatInt(k.Job, 10)
+	if k.Task >= 0 {
+		name += "_" + strconv.FormatInt(k.Task, 10)
+	}
+	return name
 }
 
 func (p *Report) span(r *Run) {
