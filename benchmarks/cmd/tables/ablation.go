@@ -26,7 +26,7 @@ type organ struct {
 // organs are turned off one at a time.
 var organs = []organ{
 	{"annealing", cycle.Parts{Annealing: true}, []string{"anneal.go", "eject.go", "packing.go"}},
-	{". order by prices", cycle.Parts{Rank: true}, []string{"rank.go", "rankColumns", "shuffle"}},
+	{". order by prices", cycle.Parts{Rank: true}, []string{"rankColumns", "shuffle", "setMisses", "sortRowCols", "promote", "demote"}},
 	{". . order by success", cycle.Parts{Promotion: true}, []string{"promote", "demote"}},
 	{". moves near the last exchange", cycle.Parts{Near: true}, []string{"columnsOf", "freedRow"}},
 	{". repair", cycle.Parts{Repair: true}, []string{"repair", "fill", "fillRow", "undo"}},
