@@ -31,19 +31,6 @@ type Auction struct {
 	awards awards // and what is left over, as decisions
 }
 
-// stages are what a cycle's decisions come from.
-type stages struct {
-	window       window       // which jobs take part, and what they ask for
-	pricing      pricing      // what their starts make useless
-	pacing       pacing       // how soon they end
-	planning     planning     // in which order they get places
-	reservations reservations // which of them must start, and what is kept for others
-	bidding      bidding      // what they bid
-	model        model        // the program whose solution is the winning bids
-	winners      winners      // these
-	preemption   preemption   // who is stopped for those who found no place; and claims, first
-}
-
 // NewAuction returns the policy with the given solver; nil means the native one. The error is an
 // [*OptionError]: the first setting that is out of range.
 func NewAuction(o AuctionOptions, solver ipmodel.Solver) (*Auction, error) {
@@ -178,6 +165,22 @@ func (a *Auction) choose(ctx context.Context, s *Snapshot, l Limits, begin time.
 		return err
 	}
 	return a.awards.decide(s, &a.stages, &a.clock, p)
+}
+
+// find finds the winners.
+func (x *winners) find(ctx context.Context, l Limits, in *stages) error {
+	w, r, book, m := &in.window, &in.reservations, &in.bidding.book, &in.model
+	start := x.bestStart(w, r, book, m)
+	o := ipmodel.Options{
+		Deadline: l.Deadline, Now: x.opts.Clock, Seed: l.Seed, Start: start,
+		Work: min(x.opts.Work, workPerEntry*int64(len(m.Row)+len(m.Value))),
+	}
+	x.in = market.Window{Space: &r.space, Variants: w.variants, Book: book, Fixed: &m.Model}
+	if err := x.by.Determine(ctx, &x.in, o, &x.result); err != nil {
+		return err
+	}
+	x.unproven = x.result.Status != ipmodel.Optimal && !l.Deadline.IsZero() && !x.opts.Clock().Before(l.Deadline)
+	return nil
 }
 
 // solverLeaves is which part of a cycle's time the solver leaves to what comes after it: a window of

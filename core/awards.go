@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/market"
-	"github.com/aucsched/aucsched/internal/place"
 )
 
 // awards is the last stage of a cycle: it turns the winners into decisions.
@@ -141,28 +140,4 @@ func (a *awards) whyNot(j int, in *stages, untried bool) verdict {
 		return undecided
 	}
 	return lost
-}
-
-// lackingOf is the first quota that has too little left for a job in all of its
-// ways; -1 if none has.
-func lackingOf(q *place.Quotas, ways []market.Variant) int {
-	return lackingIn(q, ways, func(v *market.Variant) (*place.Spec, int) { return &v.Spec, v.Crosses })
-}
-
-func lackingIn[W any](q *place.Quotas, ways []W, of func(*W) (spec *place.Spec, crosses int)) int {
-	first := -1
-	for k := range ways {
-		spec, crosses := of(&ways[k])
-		if !spec.Valid() {
-			continue
-		}
-		quota := q.Lacks(spec, crosses)
-		if quota < 0 {
-			return -1
-		}
-		if first < 0 {
-			first = quota
-		}
-	}
-	return first
 }

@@ -8,17 +8,6 @@ import (
 	"github.com/aucsched/aucsched/internal/market"
 )
 
-// recalled is what is free at the moments of a search that goes on from one to the next. Nothing is
-// started, and no place kept, while it goes on: so what has come free by a moment is that of the
-// one before and a little more, and at the starts of claims it is always the same.
-type recalled struct {
-	on     bool
-	freed  view // what is free, kept places aside, when some of claims.ends are over
-	over   int  // so many, the first
-	starts []view
-	known  []bool // of starts
-}
-
 // reserve finds the earliest place of a job after now, in any of its ways, and keeps it. It
 // reports false if there is none even when all has ended, as when nodes are down.
 func (p *claims) reserve(job int, ways []market.Variant, limit int64) (claim, bool) {
@@ -97,30 +86,4 @@ func (p *claims) search() {
 	x.freed.own().copyFrom(&p.now)
 	x.starts, x.known = resize(x.starts, len(p.reserved)), resize(x.known, len(p.reserved))
 	clear(x.known)
-}
-
-// recall is freeAt in a search. It reports false if it does not know.
-func (p *claims) recall(v *view, when int64) bool {
-	x := &p.recalled
-	for k := range p.reserved {
-		if p.reserved[k].Start != when {
-			continue
-		}
-		if !x.known[k] {
-			x.on = false
-			p.freeAt(x.starts[k].own(), when)
-			x.on, x.known[k] = true, true
-		}
-		v.copyFrom(&x.starts[k])
-		return true
-	}
-	if x.over > 0 && p.endOf(x.over-1) > when {
-		return false
-	}
-	for ; x.over < len(p.ends) && p.endOf(x.over) <= when; x.over++ {
-		p.back(&x.freed, x.over)
-	}
-	v.copyFrom(&x.freed)
-	p.takeKept(v, when)
-	return true
 }

@@ -29,12 +29,6 @@ type leftovers struct {
 // a few jobs that find no place would keep those behind them from starting for ever.
 const maxGrace = 64
 
-// seeker finds places on what is left.
-type seeker struct {
-	placer place.Placer
-	raised []nodeset.Segment // scratch
-}
-
 // reset begins with all that the winners and those behind them may take.
 func (f *leftovers) reset(in *stages, c *clock) {
 	f.in, f.clock = in, c
@@ -285,52 +279,40 @@ func (f *leftovers) lost(v *market.Variant, limit int64) bool {
 	return ok
 }
 
-// backlog is what the running and the waiting jobs have still to do, by their time limits, in
-// seconds of cores and of GPUs. The sums are exact up to 2^53.
-type backlog struct{ cores, gpus float64 }
-
-// wait adds a waiting job, as the first of its ways.
-func (b *backlog) wait(job *Job) {
-	limit := float64(job.TimeLimit)
-	b.cores += limit * float64(place.LeastCores(&job.Request))
-	b.gpus += limit * float64(leastGPUs(&job.Request))
-}
-
-// run adds the rest of what runs.
-func (b *backlog) run(s *Snapshot) {
-	for i := range s.Running {
-		r := &s.Running[i]
-		// a job that has outstayed its limit may end at any moment
-		left := float64(max(r.End-s.Now, 1))
-		for _, seg := range r.Segs {
-			b.cores += left * float64(seg.Len()) * float64(seg.Cores)
-			b.gpus += left * float64(seg.Len()) * float64(seg.GPUs)
+// fillFewer starts jobs with fewer GPUs than the window has them ask for on what all others have
+// left, where they end sooner by that than in the places that are planned for them. Like all others
+// they keep off the places that are kept, also off their own.
+func (f *leftovers) fillFewer(s *Snapshot, p *Plan) error {
+	w := &f.in.window
+	for i, j := range f.in.planning.jobs {
+		d, job := &p.Decisions[w.index[j]], w.jobs[j]
+		asked := s.Pending[d.Job]
+		start, planned := f.in.planning.search.Start(i)
+		if d.Start || asked.MinGPUs == job.MinGPUs || !planned || f.noTime() {
+			continue
+		}
+		limit := float64(asked.TimeLimit)
+		latest := float64(start-s.Now) + w.opts.lengthWith(limit, asked.MinGPUs, job.MinGPUs)
+		for k := job.MinGPUs - 1; k >= asked.MinGPUs && !d.Start && w.opts.lengthWith(limit, asked.MinGPUs, k) < latest; k-- {
+			if err := f.fillWith(s, asked, k, d, p); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
 }
 
-// end is in how many seconds the machine could be done with all of it at the soonest.
-func (b *backlog) end(m totals) float64 {
-	return max(b.cores/float64(max(m.cores, 1)), b.gpus/float64(max(m.gpus, 1)))
-}
-
-const (
-	// lastShare is which part of the time until all is done a job's limit has to exceed for
-	// it to be one of those that may be running last. One would do if a machine were ever
-	// filled without gaps.
-	lastShare = 1.0 / 2
-	// lastClaim is what that adds to a claim: as much as asking for all cores and all GPUs.
-	lastClaim = 2
-)
-
-// lastFrom is the time limit from which on jobs get places first, lest they start when nothing is
-// left to run beside them and the machine is idle around them (longest processing time first,
-// Graham 1969, where it matters: at the end). It is known when the whole queue is in the window.
-func (w *window) lastFrom(s *Snapshot) float64 {
-	if w.next < len(s.Pending) {
-		return NoTimeLimit + 1
+// fillWith starts a job of the window with k GPUs a node on what is left, if that is possible.
+func (f *leftovers) fillWith(s *Snapshot, asked *Job, k int, d *Decision, p *Plan) error {
+	w := &f.in.window
+	one := w.asks(asked, false)
+	one.Alternatives = nil
+	w.opts.fix(one, asked, k)
+	w.normal.read(one)
+	start := Decision{Job: d.Job}
+	err := f.fillRead(s, one, &start, p)
+	if start.Start {
+		*d = start
 	}
-	b := w.waiting
-	b.run(s)
-	return b.end(w.machine) * lastShare
+	return err
 }

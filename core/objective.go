@@ -5,27 +5,6 @@ package core
 import (
 	"math"
 	"math/bits"
-
-	"github.com/aucsched/aucsched/internal/place"
-)
-
-// Objective says what the start of a job is worth to an Auction. The queue is in
-// order of priority under either.
-type Objective uint8
-
-const (
-	// ByPriority maximises the sum of P_j over the jobs that start (the first
-	// objective of ipsched, section IV).
-	ByPriority Objective = iota
-	// BySize maximises the sum of P_j R_j, R_j being the cores that the job asks for
-	// (ipsched's second objective), so that large jobs are not given away for small ones. Of
-	// a job with alternatives R_j is what its first request asks for, whichever is met. Of a job
-	// that takes no core it is 1.
-	BySize
-	// ByRate maximises the sum of P_j S_j / T_j, S_j being the job's share of all cores plus
-	// that of all GPUs and T_j its time limit in seconds: large jobs first, and of two as
-	// large the shorter one.
-	ByRate
 )
 
 // weightBits keeps the weights of a window in the Builder's range.
@@ -56,9 +35,6 @@ func (w *window) weigh() {
 		w.variants[k].Priority = max(int64(h<<(64-w.shift)|l>>w.shift), 1)
 	}
 }
-
-// sizeOf is R_j.
-func sizeOf(job *Job) int64 { return max(place.LeastCores(&job.Request), 1) }
 
 // product is P_j R_j, or P_j S_j / T_j in units of 2^-rateBits, as high and low words.
 func (w *window) product(job *Job) (high, low uint64) {

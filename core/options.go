@@ -10,6 +10,7 @@ import (
 	"github.com/aucsched/aucsched/internal/cycle"
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/settings"
+	"github.com/aucsched/aucsched/internal/timeline"
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
@@ -89,3 +90,56 @@ func (o *AuctionOptions) validate() error {
 	}
 	return nil
 }
+
+// maxSerial is AuctionOptions.Serial of jobs that further GPUs do not make shorter.
+const maxSerial = 1000
+
+// Objective says what the start of a job is worth to an Auction. The queue is in
+// order of priority under either.
+type Objective uint8
+
+const (
+	// ByPriority maximises the sum of P_j over the jobs that start (the first
+	// objective of ipsched, section IV).
+	ByPriority Objective = iota
+	// BySize maximises the sum of P_j R_j, R_j being the cores that the job asks for
+	// (ipsched's second objective), so that large jobs are not given away for small ones. Of
+	// a job with alternatives R_j is what its first request asks for, whichever is met. Of a job
+	// that takes no core it is 1.
+	BySize
+	// ByRate maximises the sum of P_j S_j / T_j, S_j being the job's share of all cores plus
+	// that of all GPUs and T_j its time limit in seconds: large jobs first, and of two as
+	// large the shorter one.
+	ByRate
+)
+
+// goal is what a settings.Goal means.
+type goal struct {
+	jobs   int // of the window that are planned
+	search timeline.Options
+	// wide is of what share of the machine, of the resource of which that is most, blocked jobs
+	// have places kept; narrower ones only once they have waited for AuctionOptions.Patience.
+	wide float64
+}
+
+var goals = [...]goal{
+	settings.NoGoal: {},
+	settings.Fair: {jobs: 60, search: timeline.Options{
+		Weights: timeline.Values{timeline.Wait: 1, timeline.Squares: 1, timeline.AreaSquares: 1, timeline.Width: 1, timeline.End: 1},
+		Caps:    timeline.Values{timeline.AreaSquares: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
+		Moves:   30, Work: planWork,
+	}},
+	settings.Short: {jobs: 500, search: timeline.Options{
+		Weights: timeline.Values{timeline.Wait: 1, timeline.Slowdown: 1},
+		Caps:    timeline.Values{timeline.Area: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
+		Work:    planWork,
+	}},
+	settings.Most: {jobs: 500, wide: 0.25, search: timeline.Options{
+		Weights: timeline.Values{timeline.Wait: 1, timeline.Squares: 0.5, timeline.Area: 1, timeline.Width: 0.5, timeline.End: 2},
+		Caps:    timeline.Values{timeline.Area: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
+		Work:    planWork,
+	}},
+}
+
+// planWork bounds a cycle's search, in words of the timeline.
+const planWork = 40_000_000

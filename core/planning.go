@@ -226,16 +226,6 @@ func (x *planning) add(s *Snapshot, w *window, j int) {
 // minWidth is that of jobs that take no core and no GPU.
 const minWidth = 1e-9
 
-// partsOf are shares of a machine, 0 to 1.
-type partsOf struct{ cores, gpus float64 }
-
-func (m totals) sharesOf(cores, gpus uint64) partsOf {
-	return partsOf{
-		float64(min(cores, m.cores)) / float64(max(m.cores, 1)),
-		float64(min(gpus, m.gpus)) / float64(max(m.gpus, 1)),
-	}
-}
-
 // lanes is a mask as the search has it; nil for all nodes.
 func (x *planning) lanes(mask *nodeset.Mask, nodes int) []uint64 {
 	if mask == nil {
@@ -252,34 +242,3 @@ func (x *planning) lanes(mask *nodeset.Mask, nodes int) []uint64 {
 	m.mask, m.lanes = mask, timeline.Lanes(m.lanes, nodes, mask.Has)
 	return m.lanes
 }
-
-// goal is what a settings.Goal means.
-type goal struct {
-	jobs   int // of the window that are planned
-	search timeline.Options
-	// wide is of what share of the machine, of the resource of which that is most, blocked jobs
-	// have places kept; narrower ones only once they have waited for AuctionOptions.Patience.
-	wide float64
-}
-
-var goals = [...]goal{
-	settings.NoGoal: {},
-	settings.Fair: {jobs: 60, search: timeline.Options{
-		Weights: timeline.Values{timeline.Wait: 1, timeline.Squares: 1, timeline.AreaSquares: 1, timeline.Width: 1, timeline.End: 1},
-		Caps:    timeline.Values{timeline.AreaSquares: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
-		Moves:   30, Work: planWork,
-	}},
-	settings.Short: {jobs: 500, search: timeline.Options{
-		Weights: timeline.Values{timeline.Wait: 1, timeline.Slowdown: 1},
-		Caps:    timeline.Values{timeline.Area: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
-		Work:    planWork,
-	}},
-	settings.Most: {jobs: 500, wide: 0.25, search: timeline.Options{
-		Weights: timeline.Values{timeline.Wait: 1, timeline.Squares: 0.5, timeline.Area: 1, timeline.Width: 0.5, timeline.End: 2},
-		Caps:    timeline.Values{timeline.Area: 1, timeline.Width: 1, timeline.End: 1, timeline.Longest: 1},
-		Work:    planWork,
-	}},
-}
-
-// planWork bounds a cycle's search, in words of the timeline.
-const planWork = 40_000_000

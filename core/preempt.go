@@ -13,97 +13,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// preemption is the stage that has running jobs stopped for jobs of the window which found no place
-// otherwise. It comes last, when all others know what they get: a job takes what starts behind it in
-// the queue would get, and only what is missing then is taken from running jobs, the cheapest that
-// will do. What a stop frees is the job's; what is over of it is kept off all who may not have had
-// the same done.
-type preemption struct {
-	opts    *AuctionOptions
-	s       *Snapshot // the caller's
-	classes uint64    // of the jobs that may be stopped now, by some job of the queue
-	victims []victim
-	byID    map[string]int // scratch
-
-	rest    *place.Residual // what is left to those who may have nobody stopped
-	seeker  seeker
-	ways    []market.Variant // of the job that is looked at
-	numbers []int32          // by way: which of its requests that is
-	spot                     // the place that was found last
-	known   spot
-	least   spot // with the cheapest victims
-	tries   int  // searches for a place, in the cycle
-	failed  map[failure]bool
-	rivals  []rival // who has what the job could have: victims, the cheapest first, then starts, the last first
-	starts  int     // where these begin
-	won     []int32 // by job of the window: which of the winners it is, or -1
-	wins    []place.Held
-	own     place.Held // the place that is kept for the job
-	order   []int32
-	found   []int32
-	best    []int32
-	sets    []victims
-
-	spares []spare // what stops have freed, and nobody has taken
-	waits  []Preemption
-	moved  bool    // somebody has to go, or gave up his place: others may have room now
-	worth  float64 // of starts in place of others
-	loss   float64 // of what these had, in the objective's unit
-	memory struct {
-		uses nodeset.Uses
-		segs []nodeset.Segment
-	}
-	freed freed
-}
-
-// victim is a running job that may be stopped, with all of its parts. loss is in the objective's unit.
-type victim struct {
-	running int   // its first part in Snapshot.Running
-	parts   []int // all of them
-	price   int64
-	loss    float64
-	density float64
-	held    []place.Held
-	gone    bool
-}
-
-// spot is a place, and the way in which a job is met by it.
-type spot struct {
-	way  int
-	segs []nodeset.Segment
-}
-
-func (s *spot) copyFrom(o *spot) { s.way, s.segs = o.way, append(s.segs[:0], o.segs...) }
-
-// victims is a set of a few, and their price.
-type victims struct {
-	price int64
-	set   int32
-}
-
-// rival is a victim, by its number, or one of the winners.
-type rival struct {
-	number int32
-	price  int64 // or a start's priority
-	held   []place.Held
-	out    bool // what it has is given to the job
-	asked  bool // scratch
-}
-
-// spare is what the stop of a victim has freed on one node, or of quotas. Kept from others now it is
-// nothing that they could start on.
-type spare struct {
-	place.Held
-	victim int32
-	out    bool
-}
-
-// failure is a request that found no place, of jobs that may have the same stopped.
-type failure struct {
-	waysKey
-	preempts uint64
-}
-
 const (
 	maxTries = 1 << 12 // bounds how often a cycle looks for places
 	maxExact = 8       // of so many victims the cheapest are found for sure
@@ -769,25 +678,6 @@ func (x *preemption) takeUses(job int, s *spare, uses nodeset.Uses, row int, amo
 			x.wait(s.victim, job)
 		}
 	}
-}
-
-// freed are the places that earlier cycles had running jobs stopped for. Their jobs are served before
-// all others: to these it is as if they ran already.
-type freed struct {
-	snapshot Snapshot // what the other stages decide on
-	rest     place.Residual
-	nodes    nodeset.Table
-	quota    [1][]int64
-	starts   []Decision
-	lost     float64 // by stops for these
-	index    []int   // by job of that snapshot: its index in the caller's
-	open     []claimed
-}
-
-// claimed is a claim, and the index of its job.
-type claimed struct {
-	*Claim
-	job int
 }
 
 // claimSeconds is for how long a place is kept for a job for which running ones are stopped. When it is

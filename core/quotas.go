@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -126,6 +127,9 @@ func (q *quotas) isHead(quota int) bool {
 	return true
 }
 
+// maxQuotaPlaces is how many jobs have places kept since they wait for a quota.
+const maxQuotaPlaces = 8
+
 // crowded reports whether the jobs that have a seat want so much of one of a job's quotas that it
 // has to do without.
 func (q *quotas) crowded(specs []place.Spec) bool {
@@ -177,4 +181,28 @@ func (s *Snapshot) quotaFault() error {
 		}
 	}
 	return nil
+}
+
+func lackingIn[W any](q *place.Quotas, ways []W, of func(*W) (spec *place.Spec, crosses int)) int {
+	first := -1
+	for k := range ways {
+		spec, crosses := of(&ways[k])
+		if !spec.Valid() {
+			continue
+		}
+		quota := q.Lacks(spec, crosses)
+		if quota < 0 {
+			return -1
+		}
+		if first < 0 {
+			first = quota
+		}
+	}
+	return first
+}
+
+// lackingOf is the first quota that has too little left for a job in all of its
+// ways; -1 if none has.
+func lackingOf(q *place.Quotas, ways []market.Variant) int {
+	return lackingIn(q, ways, func(v *market.Variant) (*place.Spec, int) { return &v.Spec, v.Crosses })
 }

@@ -10,9 +10,6 @@ import (
 	"github.com/aucsched/aucsched/internal/place"
 )
 
-// maxSerial is AuctionOptions.Serial of jobs that further GPUs do not make shorter.
-const maxSerial = 1000
-
 // lengthWith is how long a job runs with k GPUs a node that would for limit seconds with low, the
 // fewest of its range: Amdahl's law, and aucsched2, equation 5, where Serial is 0.
 func (o *AuctionOptions) lengthWith(limit float64, low, k int) float64 {
@@ -35,13 +32,6 @@ func (j *Job) hasRange() bool {
 }
 
 func hasRangeOf(r bids.Request) bool { return hasRange(&r) }
-
-// scarcity is how scarce cores and GPUs are: in how many seconds the machine could be done with all
-// that waits in a window and runs, a core and a GPU. ranges: there are jobs with a range.
-type scarcity struct {
-	cores, gpus float64
-	ranges      bool
-}
 
 func (w *window) scarcityOf(s *Snapshot) (x scarcity) {
 	var b backlog
@@ -92,12 +82,6 @@ func (w *window) gpusFor(r, on *bids.Request, limit int64) int {
 // nearly is by which part two costs differ that are taken for the same.
 const nearly = 1.0 / 1024
 
-// fixed is a job that asks for numbers of GPUs in place of ranges.
-type fixed struct {
-	Job
-	alternatives []bids.Request // memory
-}
-
 // asks is the job as the window takes it: in place of ranges of GPUs it asks for what costs all
 // least. A request that is not valid stays as it is: with another range it could be. That of the
 // last call without keep is valid until the next.
@@ -139,42 +123,4 @@ func (o *AuctionOptions) fix(one, job *Job, k int) {
 	if o.ShrinkLimits && len(job.Alternatives) == 0 {
 		one.TimeLimit = int64(math.Ceil(o.lengthWith(float64(job.TimeLimit), job.MinGPUs, k)))
 	}
-}
-
-// fillFewer starts jobs with fewer GPUs than the window has them ask for on what all others have
-// left, where they end sooner by that than in the places that are planned for them. Like all others
-// they keep off the places that are kept, also off their own.
-func (f *leftovers) fillFewer(s *Snapshot, p *Plan) error {
-	w := &f.in.window
-	for i, j := range f.in.planning.jobs {
-		d, job := &p.Decisions[w.index[j]], w.jobs[j]
-		asked := s.Pending[d.Job]
-		start, planned := f.in.planning.search.Start(i)
-		if d.Start || asked.MinGPUs == job.MinGPUs || !planned || f.noTime() {
-			continue
-		}
-		limit := float64(asked.TimeLimit)
-		latest := float64(start-s.Now) + w.opts.lengthWith(limit, asked.MinGPUs, job.MinGPUs)
-		for k := job.MinGPUs - 1; k >= asked.MinGPUs && !d.Start && w.opts.lengthWith(limit, asked.MinGPUs, k) < latest; k-- {
-			if err := f.fillWith(s, asked, k, d, p); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// fillWith starts a job of the window with k GPUs a node on what is left, if that is possible.
-func (f *leftovers) fillWith(s *Snapshot, asked *Job, k int, d *Decision, p *Plan) error {
-	w := &f.in.window
-	one := w.asks(asked, false)
-	one.Alternatives = nil
-	w.opts.fix(one, asked, k)
-	w.normal.read(one)
-	start := Decision{Job: d.Job}
-	err := f.fillRead(s, one, &start, p)
-	if start.Start {
-		*d = start
-	}
-	return err
 }

@@ -3,9 +3,7 @@
 package core
 
 import (
-	"cmp"
 	"math/bits"
-	"slices"
 
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
@@ -58,31 +56,15 @@ func rateOf(share uint64, limit int64) uint64 {
 	return max(share<<(rateBits-shareBits)/uint64(max(limit, 1)), 1)
 }
 
-// inRankOrder brings the jobs of the window into the order in which they get places: queue order,
-// or by what AuctionOptions.Patience says, equals as in the queue. It returns their numbers;
-// the slice is r.order.
-func (r *reservations) inRankOrder(s *Snapshot, w *window) []int32 {
-	r.order, r.ranks = r.order[:0], r.ranks[:0]
-	for j := range w.jobs {
-		r.order = append(r.order, int32(j))
-	}
-	if r.opts.Patience == 0 {
-		return r.order
-	}
-	last := w.lastFrom(s)
-	for _, job := range w.jobs {
-		r.ranks = append(r.ranks, reservationRank(job, w.machine, r.opts.Patience, s.Now, last))
-	}
-	slices.SortStableFunc(r.order, func(i, k int32) int { return cmp.Compare(r.ranks[k], r.ranks[i]) })
-	return r.order
-}
+// sizeOf is R_j.
+func sizeOf(job *Job) int64 { return max(place.LeastCores(&job.Request), 1) }
 
-// reservationRank is that of a job on a reserved place; last is what lastFrom says.
-func reservationRank(job *Job, m totals, patience, now int64, last float64) float64 {
-	sum := float64(m.share(job)) / (1 << shareBits)
-	sum += float64(max(now-job.Since, 0)) / float64(patience)
-	if float64(job.TimeLimit) > last {
-		sum += lastClaim
+// partsOf are shares of a machine, 0 to 1.
+type partsOf struct{ cores, gpus float64 }
+
+func (m totals) sharesOf(cores, gpus uint64) partsOf {
+	return partsOf{
+		float64(min(cores, m.cores)) / float64(max(m.cores, 1)),
+		float64(min(gpus, m.gpus)) / float64(max(m.gpus, 1)),
 	}
-	return float64(max(job.Priority, 1)) * sum
 }

@@ -3,6 +3,9 @@
 package core
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
@@ -147,9 +150,6 @@ func (r *reservations) waitsForQuota(w *window, j, quota int) {
 	}
 }
 
-// maxQuotaPlaces is how many jobs have places kept since they wait for a quota.
-const maxQuotaPlaces = 8
-
 // findsRoom reports whether no place is kept for job j since it is narrow and has come lately. Jobs
 // end before their limits, and what they leave is for a kept place alone until all of that is free.
 // Narrow jobs are better off without, as long as they do not wait for ever.
@@ -241,3 +241,53 @@ func (r *reservations) required() []bool {
 	}
 	return r.musts
 }
+
+// inRankOrder brings the jobs of the window into the order in which they get places: queue order,
+// or by what AuctionOptions.Patience says, equals as in the queue. It returns their numbers;
+// the slice is r.order.
+func (r *reservations) inRankOrder(s *Snapshot, w *window) []int32 {
+	r.order, r.ranks = r.order[:0], r.ranks[:0]
+	for j := range w.jobs {
+		r.order = append(r.order, int32(j))
+	}
+	if r.opts.Patience == 0 {
+		return r.order
+	}
+	last := w.lastFrom(s)
+	for _, job := range w.jobs {
+		r.ranks = append(r.ranks, reservationRank(job, w.machine, r.opts.Patience, s.Now, last))
+	}
+	slices.SortStableFunc(r.order, func(i, k int32) int { return cmp.Compare(r.ranks[k], r.ranks[i]) })
+	return r.order
+}
+
+// reservationRank is that of a job on a reserved place; last is what lastFrom says.
+func reservationRank(job *Job, m totals, patience, now int64, last float64) float64 {
+	sum := float64(m.share(job)) / (1 << shareBits)
+	sum += float64(max(now-job.Since, 0)) / float64(patience)
+	if float64(job.TimeLimit) > last {
+		sum += lastClaim
+	}
+	return float64(max(job.Priority, 1)) * sum
+}
+
+// lastFrom is the time limit from which on jobs get places first, lest they start when nothing is
+// left to run beside them and the machine is idle around them (longest processing time first,
+// Graham 1969, where it matters: at the end). It is known when the whole queue is in the window.
+func (w *window) lastFrom(s *Snapshot) float64 {
+	if w.next < len(s.Pending) {
+		return NoTimeLimit + 1
+	}
+	b := w.waiting
+	b.run(s)
+	return b.end(w.machine) * lastShare
+}
+
+const (
+	// lastShare is which part of the time until all is done a job's limit has to exceed for
+	// it to be one of those that may be running last. One would do if a machine were ever
+	// filled without gaps.
+	lastShare = 1.0 / 2
+	// lastClaim is what that adds to a claim: as much as asking for all cores and all GPUs.
+	lastClaim = 2
+)

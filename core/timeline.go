@@ -92,6 +92,17 @@ type claims struct {
 	moved    place.Parts // scratch
 }
 
+// recalled is what is free at the moments of a search that goes on from one to the next. Nothing is
+// started, and no place kept, while it goes on: so what has come free by a moment is that of the
+// one before and a little more, and at the starts of claims it is always the same.
+type recalled struct {
+	on     bool
+	freed  view // what is free, kept places aside, when some of claims.ends are over
+	over   int  // so many, the first
+	starts []view
+	known  []bool // of starts
+}
+
 // endless is in how many seconds nothing ends: what comes back only then is not waited for.
 const endless = NoTimeLimit / 2
 
@@ -319,6 +330,32 @@ func (p *claims) place(dst []nodeset.Segment, ways []market.Variant, limit, t in
 	return dst, 0, false
 }
 
+// recall is freeAt in a search. It reports false if it does not know.
+func (p *claims) recall(v *view, when int64) bool {
+	x := &p.recalled
+	for k := range p.reserved {
+		if p.reserved[k].Start != when {
+			continue
+		}
+		if !x.known[k] {
+			x.on = false
+			p.freeAt(x.starts[k].own(), when)
+			x.on, x.known[k] = true, true
+		}
+		v.copyFrom(&x.starts[k])
+		return true
+	}
+	if x.over > 0 && p.endOf(x.over-1) > when {
+		return false
+	}
+	for ; x.over < len(p.ends) && p.endOf(x.over) <= when; x.over++ {
+		p.back(&x.freed, x.over)
+	}
+	v.copyFrom(&x.freed)
+	p.takeKept(v, when)
+	return true
+}
+
 // limit has p.room be what v has left of quotas.
 func (p *claims) limit(v *view) { p.room.Left = append(p.room.Left[:0], v.left) }
 
@@ -369,19 +406,4 @@ func (p *claims) leave(dst []view, nodes *nodeset.Table) []view {
 		p.takeKept(v, at)
 	}
 	return dst
-}
-
-// resize gives s the length n and keeps the memory of elements beyond a former length.
-func resize[T any](s []T, n int) []T {
-	for cap(s) < n {
-		var zero T
-		s = append(s[:cap(s)], zero)
-	}
-	return s[:n]
-}
-
-func must(err error) {
-	if err != nil {
-		panic("core: " + err.Error())
-	}
 }

@@ -4,6 +4,7 @@ package core
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"time"
 
@@ -299,4 +300,22 @@ func (s *Snapshot) together(running int) iter.Seq[int] {
 			}
 		}
 	}
+}
+
+// ErrInvalidPlan is what is wrong with a plan that Verify refuses, or that cannot be applied.
+var ErrInvalidPlan = errors.New("the plan is not valid")
+
+func must(err error) {
+	if err != nil {
+		panic("core: " + err.Error())
+	}
+}
+
+// resize gives s the length n and keeps the memory of elements beyond a former length.
+func resize[T any](s []T, n int) []T {
+	for cap(s) < n {
+		var zero T
+		s = append(s[:cap(s)], zero)
+	}
+	return s[:n]
 }

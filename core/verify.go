@@ -13,9 +13,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// ErrInvalidPlan is what is wrong with a plan that Verify refuses, or that cannot be applied.
-var ErrInvalidPlan = errors.New("the plan is not valid")
-
 // Verify is the independent referee of a plan: it counts, node by node, what the
 // plan starts and what it is allowed to. It returns an error that names the first
 // job or node at fault: a node with more taken than free, down, or not
@@ -55,6 +52,28 @@ func verify(s *Snapshot, p *Plan) error {
 		return err
 	}
 	return verifyRoom(s, p)
+}
+
+// Apply allocates on t what the plan starts, and returns those decisions, in queue order and in
+// memory of their own: they stay when the plan is used again. Those that wait for a running job to be
+// stopped are not among them. On an error t is as it was.
+func (p *Plan) Apply(t *nodeset.Table) ([]Decision, error) {
+	var starts []Decision
+	for _, d := range p.Decisions {
+		waits := func(x Preemption) bool { return slices.Contains(x.For, d.Job) }
+		if !d.Start || slices.ContainsFunc(p.Preempted, waits) {
+			continue
+		}
+		if err := d.allocate(t); err != nil {
+			for i := range starts {
+				starts[i].giveBack(t, starts[i].parts())
+			}
+			return nil, fmt.Errorf("%w: decision on job %d: %w", ErrInvalidPlan, d.Job, err)
+		}
+		d.Segs, d.PartUses = slices.Clone(d.Segs), slices.Clone(d.PartUses)
+		starts = append(starts, d)
+	}
+	return starts, nil
 }
 
 // verifyStart reports what of a decision is not what the job asks for.

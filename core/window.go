@@ -8,8 +8,6 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
-	"github.com/aucsched/aucsched/internal/settings"
-	"github.com/aucsched/aucsched/nodeset"
 )
 
 // window is the stage that says which jobs take part in a cycle, and what they ask for.
@@ -37,144 +35,8 @@ type window struct {
 	passed       []int // decisions on jobs that have no seat for their quotas' sake
 }
 
-// open takes the first jobs of the queue that could run at all. To find that out takes its time on
-// a large machine the first time; jobs for which there is none are behind the window. It has the
-// first job at least, if not as many as Window before it can never run.
-func (w *window) open(s *Snapshot, c *clock, p *Plan) {
-	looked, like := 0, 0
-	for i, job := range s.Pending {
-		if like == mostLike*w.opts.Window {
-			w.next = i
-			break
-		}
-		if looked == w.opts.Window || ((looked > 0 || i >= w.opts.Window) && c.past(eighth)) {
-			w.next, w.wanting = i, w.opts.Window-looked
-			break
-		}
-		job = w.asks(job, true)
-		w.normal.read(job)
-		if why := w.normal.never(&w.answers, job); why != "" {
-			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Never})
-			continue
-		}
-		w.normal.distinct(&w.answers, w.opts.ContiguousOnly)
-		if why := w.unmodelled(); why != "" {
-			p.Decisions = append(p.Decisions, Decision{Job: i, Reason: why, Why: Unmodelled})
-			continue
-		}
-		w.waiting.wait(job)
-		seat := 1
-		if len(s.Quotas) > 0 {
-			out := false
-			if seat, out = w.admit(s, i, job, p); out {
-				continue
-			}
-		}
-		if why, ok := w.duplicates.enough(&w.normal, job, &w.quotas); ok && !w.opts.off.Duplicates {
-			p.Decisions = append(p.Decisions, Decision{Job: i})
-			p.Decisions[len(p.Decisions)-1].waits(why)
-			like++
-			continue
-		}
-		looked += seat
-		p.Decisions = append(p.Decisions, Decision{Job: i})
-		w.index, w.jobs = append(w.index, i), append(w.jobs, job)
-		w.addVariants(s, job)
-	}
-	w.weigh()
-}
-
-// mostLike is how many times as many jobs as the window has it passes over, since they ask for what
-// others do of which no more could start: they take no seat.
-const mostLike = 1
-
-// unmodelled says why a Determiner's program does not know the job that was read last, or "".
-func (w *window) unmodelled() string {
-	switch {
-	case w.opts.Determiner == nil:
-	case slices.ContainsFunc(w.normal.specs, func(s place.Spec) bool { return s.Parts != nil }):
-		return reasonComponents
-	case slices.ContainsFunc(w.normal.specs, func(s place.Spec) bool { return s.Coreless() }):
-		return reasonCoreless
-	}
-	return ""
-}
-
-// admit says how many seats of the window the job takes that was read last, the i-th of the queue,
-// or decides that it is out for its quotas' sake. Seats are for jobs that can start: a user at his
-// limit keeps nobody else out. In a window with room for all every job that could start has one.
-// The first job over each quota is in without a seat: a part of the quota may be kept for it.
-func (w *window) admit(s *Snapshot, i int, job *Job, p *Plan) (seats int, out bool) {
-	q, specs := &w.quotas, w.normal.specs
-	d := Decision{Job: i}
-	over := q.over(specs)
-	switch {
-	case over >= 0 && job.Preempts&w.duplicates.classes != 0:
-		return 1, false // it may have some of the quota given back
-	case over >= 0 && w.opts.Reservations > 0 && q.isHead(over):
-		return 0, false
-	case over >= 0:
-		d.waits(q.verdict(over))
-	case len(s.Pending) > w.opts.Window && q.crowded(specs):
-		w.passed = append(w.passed, len(p.Decisions))
-	default:
-		q.seat(specs)
-		return 1, false
-	}
-	p.Decisions = append(p.Decisions, d)
-	return 0, true
-}
-
-// reset begins a cycle, in which running jobs of some classes may be stopped.
-func (w *window) reset(s *Snapshot, stoppable uint64) {
-	w.index, w.jobs = w.index[:0], w.jobs[:0]
-	w.variants, w.ways, w.variantStart = w.variants[:0], w.ways[:0], append(w.variantStart[:0], 0)
-	w.normal.reset(s)
-	if w.answers.Reset(s.Nodes) {
-		w.machine = totalsOf(s.Nodes)
-	}
-	w.duplicates.reset(s.Nodes, w.opts.Reservations)
-	w.duplicates.classes, w.duplicates.whole = stoppable, room{int64(w.machine.cores), int64(w.machine.gpus)}
-	w.quotas.reset(s)
-	w.passed = w.passed[:0]
-	w.waiting, w.scarce, w.taken = backlog{}, scarcity{}, 0
-	if w.mostGPUs = s.Nodes.MaxGPUs(); w.opts.Goal != settings.NoGoal && w.opts.Reservations > 0 && !w.opts.off.Ranges {
-		w.scarce = w.scarcityOf(s)
-	}
-	w.next, w.wanting = len(s.Pending), 0
-}
-
 // way is which of the window's jobs a variant is of, and which of its requests.
 type way struct{ job, alternative int32 }
-
-// addVariants adds a variant for each way to meet the job that was read last.
-func (w *window) addVariants(s *Snapshot, job *Job) {
-	from := len(w.variants)
-	for k := range w.normal.specs {
-		spec := w.normal.specs[k]
-		if !spec.Valid() {
-			continue
-		}
-		spec.Blocks = int32(w.blocksOf(s, &spec))
-		w.addVariant(w.normal.now(spec, job.TimeLimit), job, from, way{int32(len(w.variantStart) - 1), int32(k)})
-		if k == 0 {
-			w.variants[len(w.variants)-1].Offer = w.offer(s, job)
-		}
-	}
-	for k := from; k < len(w.variants); k++ {
-		w.variants[k].Of = len(w.variants) - from
-	}
-	w.variantStart = append(w.variantStart, int32(len(w.variants)))
-}
-
-// addRead is addVariants for a job without a seat, which are taken out again with remove. It returns
-// the first of them.
-func (w *window) addRead(s *Snapshot, job *Job) (from int) {
-	from = len(w.variants)
-	w.normal.distinct(&w.answers, w.opts.ContiguousOnly)
-	w.addVariants(s, job)
-	return from
-}
 
 func (w *window) remove(from int) {
 	w.variants, w.ways, w.variantStart = w.variants[:from], w.ways[:from], w.variantStart[:len(w.variantStart)-1]
@@ -207,20 +69,6 @@ func (w *window) variantsOf(j int) []market.Variant {
 // jobOf is the job that a bid is of.
 func (w *window) jobOf(b *market.Bid) int { return int(w.ways[b.Job].job) }
 
-// offer is what a job was offered, if it is what its first request asks for.
-func (w *window) offer(s *Snapshot, job *Job) []nodeset.Segment {
-	if len(job.Offer) == 0 || len(job.Components) > 0 {
-		return nil
-	}
-	r := job.Request
-	r.Contiguous = r.Contiguous || w.opts.ContiguousOnly
-	if place.CheckSegments(&r, job.Offer, s.Nodes.Len()) != nil || checkBelow(s.Topology, &r, job.Offer) != nil ||
-		barred(s.Claims, s.Now, job, job.Offer) != nil {
-		return nil
-	}
-	return job.Offer
-}
-
 // contiguous is the job as if it had asked for consecutive nodes in all its ways.
 func contiguous(job *Job) *Job {
 	if job.Contiguous && len(job.Alternatives) == 0 {
@@ -248,4 +96,46 @@ func (w *window) anyFree(s *Snapshot) bool {
 func (j *Job) mayBeCoreless() bool {
 	return place.LeastCores(&j.Request) == 0 ||
 		slices.ContainsFunc(j.Alternatives, func(r bids.Request) bool { return place.LeastCores(&r) == 0 })
+}
+
+// scarcity is how scarce cores and GPUs are: in how many seconds the machine could be done with all
+// that waits in a window and runs, a core and a GPU. ranges: there are jobs with a range.
+type scarcity struct {
+	cores, gpus float64
+	ranges      bool
+}
+
+// fixed is a job that asks for numbers of GPUs in place of ranges.
+type fixed struct {
+	Job
+	alternatives []bids.Request // memory
+}
+
+// backlog is what the running and the waiting jobs have still to do, by their time limits, in
+// seconds of cores and of GPUs. The sums are exact up to 2^53.
+type backlog struct{ cores, gpus float64 }
+
+// wait adds a waiting job, as the first of its ways.
+func (b *backlog) wait(job *Job) {
+	limit := float64(job.TimeLimit)
+	b.cores += limit * float64(place.LeastCores(&job.Request))
+	b.gpus += limit * float64(leastGPUs(&job.Request))
+}
+
+// run adds the rest of what runs.
+func (b *backlog) run(s *Snapshot) {
+	for i := range s.Running {
+		r := &s.Running[i]
+		// a job that has outstayed its limit may end at any moment
+		left := float64(max(r.End-s.Now, 1))
+		for _, seg := range r.Segs {
+			b.cores += left * float64(seg.Len()) * float64(seg.Cores)
+			b.gpus += left * float64(seg.Len()) * float64(seg.GPUs)
+		}
+	}
+}
+
+// end is in how many seconds the machine could be done with all of it at the soonest.
+func (b *backlog) end(m totals) float64 {
+	return max(b.cores/float64(max(m.cores, 1)), b.gpus/float64(max(m.gpus, 1)))
 }

@@ -29,22 +29,6 @@ type winners struct {
 // betters it.
 const workPerEntry = 8000
 
-// find finds the winners.
-func (x *winners) find(ctx context.Context, l Limits, in *stages) error {
-	w, r, book, m := &in.window, &in.reservations, &in.bidding.book, &in.model
-	start := x.bestStart(w, r, book, m)
-	o := ipmodel.Options{
-		Deadline: l.Deadline, Now: x.opts.Clock, Seed: l.Seed, Start: start,
-		Work: min(x.opts.Work, workPerEntry*int64(len(m.Row)+len(m.Value))),
-	}
-	x.in = market.Window{Space: &r.space, Variants: w.variants, Book: book, Fixed: &m.Model}
-	if err := x.by.Determine(ctx, &x.in, o, &x.result); err != nil {
-		return err
-	}
-	x.unproven = x.result.Status != ipmodel.Optimal && !l.Deadline.IsZero() && !x.opts.Clock().Before(l.Deadline)
-	return nil
-}
-
 // bestStart is the most worthy choice that is known to be feasible: a draft, what the
 // walk over the queue has kept, or, if nothing is, the offers.
 func (x *winners) bestStart(w *window, r *reservations, book *market.Book, m *model) []int32 {
