@@ -4,6 +4,7 @@ package core
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -71,6 +72,79 @@ type Event struct {
 	Kind                          string
 	Job, Node, Quota, Reservation string
 	Cycle                         *Cycle
+}
+
+// Cycle is what one cycle decided. It belongs to the caller.
+type Cycle struct {
+	// At is the time of the state on which the cycle decided.
+	At time.Time
+	// Starts are the jobs to launch now, in queue order. The Cluster counts them as running.
+	Starts []Start
+	// Preempted are running jobs to stop, and which jobs wait for that. Stop them, say Ended of
+	// each, and call Decide: the others start then, unless something better has come up. Until then
+	// they are in Waiting, and each cycle says so again. A job that is being stopped costs next to
+	// nothing, unless Update says otherwise. For up to ten minutes nobody else starts on the places of those who wait.
+	Preempted []Preempted
+	// Waiting are the other jobs that the cycle has looked at, in queue order, but for those that
+	// Dropped has. What was said of jobs further down holds: see [Cluster.Waiting].
+	Waiting []Waiting
+	// Dropped are starts that no longer held when the cycle was over, since the cluster had changed
+	// meanwhile, by job: why, as an [*Error]. Such a job is as it was: in the queue, for the next
+	// cycle, unless it was cancelled.
+	Dropped map[string]error
+	// Stats are the policy's figures. If its TimedOut is not 0, Decide has more to do though
+	// nothing changes.
+	Stats Stats
+}
+
+// Start is a job that starts.
+type Start struct {
+	// Job is its id.
+	Job string
+	// Alternative is which of its requests is met: 0 is the job's own, k is Alternatives[k-1].
+	Alternative int
+	// Nodes is what it gets, in the order of the nodes.
+	Nodes []Share
+	// Takes is what it takes of further resources on each of these, by name; nil: nothing.
+	Takes map[string]nodeset.Use
+	// GPUShare is how many shares of one GPU of its node it gets; 0: none. SharedGPU says which: it
+	// is from 1 to twice the node's GPUs. Jobs with the same number share a GPU, and a number that
+	// nobody has yet is of any GPU that nobody has.
+	GPUShare  int64
+	SharedGPU int
+	// Exclusive says that nobody else is on these nodes: see JobSpec.
+	Exclusive bool
+	// Components are what its components get, in their order, each as Nodes, Takes and Exclusive; Nodes is then
+	// what its own request gets. They may share nodes.
+	Components []Start
+	// Counts is how much it counts against quotas until it ends, by name; nil: nothing.
+	Counts map[string]int64
+	// Begin is when it started, and End the time by which its limit is over.
+	Begin, End time.Time
+	// Price and Class are those of its JobSpec. Before Exempt it is not stopped.
+	Price  int64
+	Class  int
+	Exempt time.Time
+}
+
+// Preempted is a running job to stop, all of it.
+type Preempted struct {
+	// Job is its id, and For are those of the jobs that wait for its end, in queue order.
+	Job string
+	For []string
+}
+
+// Waiting is a job that stays in the queue.
+type Waiting struct {
+	// Job is its id.
+	Job string
+	// Why is the kind of the Reason: 0 if the cycle has not looked at the job, or the policy gives
+	// words only.
+	Why Why
+	// Reason says in words why the job does not start.
+	Reason string
+	// Expected is from when a place is kept for the job; Expected.IsZero() if none is.
+	Expected time.Time
 }
 
 // Node is a node of a Cluster.
@@ -161,6 +235,108 @@ type Way struct {
 	Exclusive bool
 }
 
+// clusterJob is a job that waits or runs.
+type clusterJob struct {
+	id     string
+	spec   JobSpec // the Cluster's own; without an ID of a job that was adopted
+	serial uint64
+	job    *Job        // of a waiting job; replaced, never changed, since a cycle may read it
+	on     []*nodeList // of the spec's ways, in their order
+	prefer *nodeList
+	told   Waiting // what a cycle said last
+
+	run    bool
+	begin  int64 // of a running job, and its end
+	end    int64
+	met    int               // which of its requests
+	held   []nodeset.Segment // by a running job; replaced, never changed
+	uses   nodeset.Uses      // by a running job on these; never changed
+	price  int64             // once it runs; 0: nobody may have it stopped
+	class  int
+	exempt int64         // the second before which it is not stopped
+	counts nodeset.Uses  // of a running job, each as an amount; never changed
+	beside []*clusterJob // of a running job: its components, which run as jobs do
+	leader *clusterJob   // of such a component: the job
+}
+
+// ofJob is the job that a running component is of, or the job itself.
+func (j *clusterJob) ofJob() *clusterJob {
+	if j.leader != nil {
+		return j.leader
+	}
+	return j
+}
+
+// Reservation is a time for which nodes are for the jobs of its name alone: see [Cluster.SetReservation].
+type Reservation struct {
+	Name string
+	// Nodes are its nodes; nil: all, those added later too.
+	Nodes []string
+	// Start is when it begins, and End when it is over; zero Start: now.
+	Start, End time.Time
+}
+
+// clusterClaim is a claim, of the nodes of that time.
+type clusterClaim struct {
+	Claim
+	names []string
+}
+
+// machine are the nodes of a cluster.
+type machine struct {
+	names     []string // only appended to, or replaced: cycles read it
+	total     []nodeset.Capacity
+	up        []bool
+	index     map[string]int // name -> node
+	numbering uint64         // how often nodes were numbered anew
+	tier      []uint8        // see Snapshot.Tiers
+	leaf      []string       // by name, "" for none
+	switches  []nodeset.Switch
+	tree      *nodeset.Topology // of these; nil: not made yet, or there are none
+	more      []further         // by number
+	table     *nodeset.Table
+	stale     bool                 // table is not what the rest says
+	unnamed   bool                 // masks are not what jobs name
+	lists     map[string]*nodeList // by the names in them
+	byFirst   map[*string]*nodeList
+}
+
+// further is a further resource: what each node has in all.
+type further struct {
+	name  string
+	total []int64
+}
+
+// nodeList are nodes that jobs name. Equal ones are one, by which policies see that jobs are alike.
+type nodeList struct {
+	names []string
+	mask  nodeset.Mask // of those that are there; a cycle may read it
+}
+
+// clusterQuotas are those of a Cluster, which have the same number for ever.
+type clusterQuotas struct {
+	number map[string]int
+	all    []clusterQuota
+}
+
+type clusterQuota struct {
+	name        string
+	limit, used int64
+}
+
+// scratch is what a cycle decides on, and its memory.
+type scratch struct {
+	snapshot  Snapshot
+	nodes     nodeset.Table
+	queue     []*clusterJob // that of the snapshot
+	running   []*clusterJob // of Snapshot.Running
+	names     []string      // of its nodes
+	numbering uint64        // of these
+	tiers     []uint8       // their memory
+	plan      Plan
+	claims    []Claim // of now, when the plan is there
+}
+
 // NewCluster returns a cluster without nodes and jobs.
 func NewCluster(o ClusterOptions) (*Cluster, error) {
 	if o.Deadline < 0 {
@@ -180,6 +356,10 @@ func NewCluster(o ClusterOptions) (*Cluster, error) {
 	}
 	return &Cluster{policy: o.Policy, clock: o.Clock, deadline: o.Deadline, seed: o.Seed, strict: o.StrictPreemption, listen: o.Listen,
 		epoch: o.Clock(), jobs: make(map[string]*clusterJob), machine: newMachine()}, nil
+}
+
+func newMachine() machine {
+	return machine{index: make(map[string]int), lists: make(map[string]*nodeList), byFirst: make(map[*string]*nodeList)}
 }
 
 var errNotNewCluster = errors.New("the cluster was not made by NewCluster")
@@ -222,4 +402,49 @@ func seconds(d time.Duration) int64 {
 		s++
 	}
 	return s
+}
+
+// eachWay calls see for each way to meet a job, and each component of one, with the request of the
+// job that it is, and with what names of its fields begin. It ends at the first error.
+func (s *JobSpec) eachWay(job *Job, see func(prefix string, part int, w *Way, r *bids.Request) error) error {
+	own := Way{s.Request, s.Components, s.On, s.Takes, s.GPUShare, s.Counts, s.Exclusive}
+	err := own.each("", &job.Request, see)
+	for k := 0; k < len(s.Alternatives) && err == nil; k++ {
+		err = s.Alternatives[k].each(fmt.Sprintf("alternatives[%d].", k), &job.Alternatives[k], see)
+	}
+	return err
+}
+
+func (w *Way) each(prefix string, r *bids.Request, see func(prefix string, part int, w *Way, r *bids.Request) error) error {
+	err := see(prefix, 0, w, r)
+	for k := 0; k < len(w.Components) && err == nil; k++ {
+		err = see(fmt.Sprintf("%scomponents[%d].", prefix, k), k+1, &w.Components[k], &r.Components[k])
+	}
+	return err
+}
+
+// request is what a way asks for, without what it names.
+func (w *Way) request() bids.Request {
+	r := openEnds(w.Request)
+	r.Components = nil
+	for k := range w.Components {
+		r.Components = append(r.Components, w.Components[k].request())
+	}
+	return r
+}
+
+// openEnds is a valid request whose ranges have both ends, as in a window file, and which asks for
+// the same.
+func openEnds(r bids.Request) bids.Request {
+	switch {
+	case r.MinNodes == 0 || r.MaxNodes != 0:
+	case r.Cores == 0: // for the fewest
+		r.MaxNodes = r.MinNodes
+	default: // a node gives a core at least
+		r.MaxNodes = max(r.MinNodes, min(r.Cores, nodeset.MaxNodes))
+	}
+	if r.MaxGPUs == 0 {
+		r.MaxGPUs = r.MinGPUs
+	}
+	return r
 }

@@ -5,18 +5,11 @@ package core
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/aucsched/aucsched/internal/format"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
-
-// clusterClaim is a claim, of the nodes of that time.
-type clusterClaim struct {
-	Claim
-	names []string
-}
 
 // claimed are the claims of jobs that wait, on the nodes of now; with c.mu.
 func (c *Cluster) claimed() (claims []Claim) {
@@ -56,15 +49,6 @@ func (m *machine) segments(names []string) (segs []nodeset.Segment) {
 		}
 	}
 	return segs
-}
-
-// Reservation is a time for which nodes are for the jobs of its name alone: see [Cluster.SetReservation].
-type Reservation struct {
-	Name string
-	// Nodes are its nodes; nil: all, those added later too.
-	Nodes []string
-	// Start is when it begins, and End when it is over; zero Start: now.
-	Start, End time.Time
 }
 
 // SetReservation makes or changes the reservation of that name, as Slurm's "scontrol create reservation"

@@ -7,36 +7,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/format"
 	"github.com/aucsched/aucsched/nodeset"
 )
-
-// clusterJob is a job that waits or runs.
-type clusterJob struct {
-	id     string
-	spec   JobSpec // the Cluster's own; without an ID of a job that was adopted
-	serial uint64
-	job    *Job        // of a waiting job; replaced, never changed, since a cycle may read it
-	on     []*nodeList // of the spec's ways, in their order
-	prefer *nodeList
-	told   Waiting // what a cycle said last
-
-	run    bool
-	begin  int64 // of a running job, and its end
-	end    int64
-	met    int               // which of its requests
-	held   []nodeset.Segment // by a running job; replaced, never changed
-	uses   nodeset.Uses      // by a running job on these; never changed
-	price  int64             // once it runs; 0: nobody may have it stopped
-	class  int
-	exempt int64         // the second before which it is not stopped
-	counts nodeset.Uses  // of a running job, each as an amount; never changed
-	beside []*clusterJob // of a running job: its components, which run as jobs do
-	leader *clusterJob   // of such a component: the job
-}
 
 // Submit puts a job into the queue, behind those of its priority. The error is a [*Error]. A job
 // that no node of today could run is not refused: nodes may come. Decide says Never of it as long
@@ -290,14 +265,6 @@ func (j *clusterJob) exemptFrom(begin int64) int64 {
 	return begin + seconds(j.spec.Exempt)
 }
 
-// ofJob is the job that a running component is of, or the job itself.
-func (j *clusterJob) ofJob() *clusterJob {
-	if j.leader != nil {
-		return j.leader
-	}
-	return j
-}
-
 // giveBack gives back what a running job and its components hold and count.
 func (c *Cluster) giveBack(job *clusterJob) {
 	for _, x := range append([]*clusterJob{job}, job.beside...) {
@@ -400,11 +367,9 @@ func cloneWays(ways []Way) []Way {
 	return ways
 }
 
-// timeFault is what is wrong with the time limit, or nil.
-func (s *JobSpec) timeFault() *bids.FieldError {
-	if s.TimeLimit > 0 && s.TimeLimit <= NoTimeLimit*time.Second {
-		return nil
-	}
-	return &bids.FieldError{Field: "time_limit_s", Value: s.TimeLimit,
-		Why: "must be more than 0; NoTimeLimit * time.Second stands for none"}
-}
+// Reasons of a Cluster's own.
+const (
+	reasonUnseen = "not looked at: too far down the queue"
+	reasonEmpty  = "the cluster has no nodes"
+	reasonStops  = "waits for running jobs that are being stopped for it"
+)

@@ -267,35 +267,6 @@ func without(held []nodeset.Segment, n int32) (left []nodeset.Segment, had bool)
 	return left, had
 }
 
-// machine are the nodes of a cluster.
-type machine struct {
-	names     []string // only appended to, or replaced: cycles read it
-	total     []nodeset.Capacity
-	up        []bool
-	index     map[string]int // name -> node
-	numbering uint64         // how often nodes were numbered anew
-	tier      []uint8        // see Snapshot.Tiers
-	leaf      []string       // by name, "" for none
-	switches  []nodeset.Switch
-	tree      *nodeset.Topology // of these; nil: not made yet, or there are none
-	more      []further         // by number
-	table     *nodeset.Table
-	stale     bool                 // table is not what the rest says
-	unnamed   bool                 // masks are not what jobs name
-	lists     map[string]*nodeList // by the names in them
-	byFirst   map[*string]*nodeList
-}
-
-// further is a further resource: what each node has in all.
-type further struct {
-	name  string
-	total []int64
-}
-
-func newMachine() machine {
-	return machine{index: make(map[string]int), lists: make(map[string]*nodeList), byFirst: make(map[*string]*nodeList)}
-}
-
 // add adds a node that has nothing, and returns its number.
 func (m *machine) add(name string) int {
 	n := len(m.names)
@@ -435,12 +406,6 @@ func (m *machine) tiers(w *scratch) []uint8 {
 	}
 	w.tiers = append(w.tiers[:0], m.tier...)
 	return w.tiers
-}
-
-// Share is what a job has of one node.
-type Share struct {
-	Node        string
-	Cores, GPUs int
 }
 
 // shares puts an allocation into names.

@@ -40,17 +40,6 @@ func (c *Cluster) SetQuota(name string, limit int64) error {
 	})
 }
 
-// clusterQuotas are those of a Cluster, which have the same number for ever.
-type clusterQuotas struct {
-	number map[string]int
-	all    []clusterQuota
-}
-
-type clusterQuota struct {
-	name        string
-	limit, used int64
-}
-
 // left appends what is left of each to dst.
 func (q *clusterQuotas) left(dst []Quota) []Quota {
 	for i := range q.all {

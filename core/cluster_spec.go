@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -16,35 +17,6 @@ import (
 	"github.com/aucsched/aucsched/internal/input"
 	"github.com/aucsched/aucsched/nodeset"
 )
-
-// eachWay calls see for each way to meet a job, and each component of one, with the request of the
-// job that it is, and with what names of its fields begin. It ends at the first error.
-func (s *JobSpec) eachWay(job *Job, see func(prefix string, part int, w *Way, r *bids.Request) error) error {
-	own := Way{s.Request, s.Components, s.On, s.Takes, s.GPUShare, s.Counts, s.Exclusive}
-	err := own.each("", &job.Request, see)
-	for k := 0; k < len(s.Alternatives) && err == nil; k++ {
-		err = s.Alternatives[k].each(fmt.Sprintf("alternatives[%d].", k), &job.Alternatives[k], see)
-	}
-	return err
-}
-
-func (w *Way) each(prefix string, r *bids.Request, see func(prefix string, part int, w *Way, r *bids.Request) error) error {
-	err := see(prefix, 0, w, r)
-	for k := 0; k < len(w.Components) && err == nil; k++ {
-		err = see(fmt.Sprintf("%scomponents[%d].", prefix, k), k+1, &w.Components[k], &r.Components[k])
-	}
-	return err
-}
-
-// request is what a way asks for, without what it names.
-func (w *Way) request() bids.Request {
-	r := openEnds(w.Request)
-	r.Components = nil
-	for k := range w.Components {
-		r.Components = append(r.Components, w.Components[k].request())
-	}
-	return r
-}
 
 // newJob is the job of a spec, which it keeps, in the place of old if that is not nil. All names have
 // to be known.
@@ -114,6 +86,15 @@ func (s *JobSpec) fault(job *Job) *bids.FieldError {
 	return fault
 }
 
+// timeFault is what is wrong with the time limit, or nil.
+func (s *JobSpec) timeFault() *bids.FieldError {
+	if s.TimeLimit > 0 && s.TimeLimit <= NoTimeLimit*time.Second {
+		return nil
+	}
+	return &bids.FieldError{Field: "time_limit_s", Value: s.TimeLimit,
+		Why: "must be more than 0; NoTimeLimit * time.Second stands for none"}
+}
+
 // fault is what is wrong with what a way names, or nil. A request that takes no core has something
 // to take then, whose number is not known yet.
 func (w *Way) fault(part int, r *bids.Request) *bids.FieldError {
@@ -155,22 +136,6 @@ func plainID(id string) error {
 		return jobFault(id, "id", fmt.Sprintf("%.80q", id), "must be without control characters", nil)
 	}
 	return nil
-}
-
-// openEnds is a valid request whose ranges have both ends, as in a window file, and which asks for
-// the same.
-func openEnds(r bids.Request) bids.Request {
-	switch {
-	case r.MinNodes == 0 || r.MaxNodes != 0:
-	case r.Cores == 0: // for the fewest
-		r.MaxNodes = r.MinNodes
-	default: // a node gives a core at least
-		r.MaxNodes = max(r.MinNodes, min(r.Cores, nodeset.MaxNodes))
-	}
-	if r.MaxGPUs == 0 {
-		r.MaxGPUs = r.MinGPUs
-	}
-	return r
 }
 
 // exclusive reports whether a job, or a part of it, is to be alone on nodes.
@@ -253,12 +218,6 @@ func takesFault(field string, r *bids.Request, takes map[string]nodeset.Use) *bi
 		}
 	}
 	return nil
-}
-
-// nodeList are nodes that jobs name. Equal ones are one, by which policies see that jobs are alike.
-type nodeList struct {
-	names []string
-	mask  nodeset.Mask // of those that are there; a cycle may read it
 }
 
 // list is the list of these names, nil for nil. All have to be there, but for those that old names

@@ -3,12 +3,11 @@
 package core
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -135,43 +134,52 @@ type Rival struct {
 	At int64
 }
 
-// NewExplainer decides the window of s. Every decision, this one and later trials,
-// gets the seed of l and as much time as is left until l.Deadline now; without a
-// deadline explanations are the same bit for bit.
-func NewExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits) (*Explainer, error) {
-	clock := time.Now
-	if a, ok := p.(*Auction); ok && a.opts.Clock != nil {
-		clock = a.opts.Clock
-	}
-	return newExplainer(ctx, p, s, l, clock)
+// Suggestion is a changed request with which the job would have started now: the
+// policy has decided the window with nothing else changed, and it did.
+type Suggestion struct {
+	// Job is the job as it would be submitted.
+	Job Job
+	// Changes are what differs.
+	Changes []Change
+	// Size is the sum of the changes, each relative to what was asked for: 0.25 for
+	// 6 nodes instead of 8. Giving up contiguity, or a demand of switches, counts 0.5.
+	Size float64
+	// Smallest says that each of the changes by one less, the rest as suggested, has
+	// been tried or ruled out. Starts are not monotone, so it does not say that no
+	// smaller change of all would do.
+	Smallest bool
+	// Segs is where the job would have started, Class the class of the winning bid, and
+	// Alternative the request that it meets. Changes are of the first; the job keeps its
+	// alternatives as they are.
+	Segs        []nodeset.Segment
+	Class       bids.Class
+	Alternative int
 }
 
-// newExplainer is NewExplainer with the policy's clock.
-func newExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits, clock func() time.Time) (*Explainer, error) {
-	e := &Explainer{policy: p, s: s, limits: l, clock: clock}
-	e.normal.reset(s)
-	e.space.booked = &e.normal.booked
-	e.answers.Reset(s.Nodes)
-	e.auction, _ = p.(*Auction)
-	if !l.Deadline.IsZero() {
-		e.each = max(l.Deadline.Sub(clock()), time.Nanosecond)
-	}
-	if err := cmp.Or(e.decide(ctx, s, &e.plan), new(checker).holdings(s)); err != nil {
-		return nil, err
-	}
-	if e.auction != nil {
-		e.scarce = e.auction.window.scarce
-	}
-	e.after = s.without(e.preempted)
-	e.byJob = slices.Repeat([]int{-1}, len(s.Pending))
-	for i, d := range e.plan.Decisions {
-		e.byJob[d.Job] = i
-		if d.Start {
-			e.started = append(e.started, d.Job)
-		}
-	}
-	e.findReservations()
-	return e, nil
+// Change is one field of a request, named and written as in a window file.
+type Change struct {
+	Field string `json:"field"`
+	From  string `json:"from"`
+	To    string `json:"to"`
+}
+
+// Lack is a row of which a job needs more than there is for it.
+type Lack struct {
+	// Row is named as in a window file: "nodes" (up and eligible), "gpus_per_node", "cores_per_node",
+	// "cores", a further resource, a quota, or a demand: "contiguous", "switches" (or within, segment),
+	// "apart", "all_within".
+	Row string `json:"row"`
+	// In is what Needs and Has count: "nodes" that suit the job, "cores" of these, "shares" of one GPU,
+	// or a "quota" in its own unit.
+	In    string `json:"in"`
+	Needs int64  `json:"needs"`
+	Has   int64  `json:"has"`
+	// Each is what each node has to give at least, by row, and Among how many would if there were enough of Row.
+	Each  map[string]int64 `json:"each,omitempty"`
+	Among int              `json:"among,omitempty"`
+	// Parts are, of a job with Components, the part that lacks it (0: the request itself, k:
+	// Components[k-1]) and those that have their places before.
+	Parts []int `json:"parts,omitempty"`
 }
 
 // Plan is the window's decision. It belongs to the Explainer.
@@ -183,39 +191,6 @@ func (e *Explainer) decide(ctx context.Context, s *Snapshot, p *Plan) error {
 		l.Deadline = e.clock().Add(e.each)
 	}
 	return e.policy.Decide(ctx, s, l, p)
-}
-
-// Explain explains one job of the queue, by its index. It fails for an index
-// outside of the queue, and if the policy fails.
-func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Explanation, error) {
-	if job < 0 || job >= len(e.s.Pending) {
-		return nil, fmt.Errorf("there is no job %d in a queue of %d", job, len(e.s.Pending))
-	}
-	x := &Explanation{Decision: Decision{Job: job}, Late: e.plan.Stats.Late}
-	asked := e.asked(e.s.Pending[job])
-	x.Worth = e.worthOf(job)
-	if i := e.byJob[job]; i >= 0 {
-		x.Looked, x.Decision = true, e.plan.Decisions[i]
-		x.Decision.Segs = slices.Clone(x.Decision.Segs)
-	}
-	if x.Decision.Start {
-		e.against(x)
-		e.stops(x)
-		return x, nil
-	}
-	about := e.about(x, asked)
-	about.blame()
-	e.markPreemptable(x.Rivals, asked)
-	if x.Why != Never {
-		about.expect()
-	}
-	if x.Looked && o.Trials > 0 && len(asked.Components) == 0 {
-		q := search{e: e, ctx: ctx, o: o, x: x, tried: make(map[string]outcome)}
-		if err := q.run(); err != nil {
-			return nil, fmt.Errorf("a changed window: %w", err)
-		}
-	}
-	return x, nil
 }
 
 // asked is the job as the policy understands it.
@@ -250,25 +225,9 @@ func (e *Explainer) decisionOf(job int) *Decision {
 	return nil
 }
 
-// findReservations copies what the policy has reserved in the window's decision.
-// Places are known of an Auction only.
-func (e *Explainer) findReservations() {
-	placed := make(map[int]bool)
-	if e.auction != nil {
-		for _, r := range e.auction.reservations.claims.reserved {
-			if r.Job = e.auction.window.index[r.Job]; e.decisionOf(r.Job).Start { // in place of others
-				continue
-			}
-			if r.Segs = slices.Clone(r.Segs); r.parts != nil { // the auction will use them again
-				r.parts, r.charges = r.parts.Clone(), slices.Clone(r.charges)
-			}
-			placed[r.Job] = true
-			e.reserved = append(e.reserved, r)
-		}
-	}
-	for _, d := range e.plan.Decisions {
-		if d.Kept && !d.Start && !placed[d.Job] {
-			e.kept = append(e.kept, Rival{Role: roleKept, Job: d.Job, Worth: e.worthOf(d.Job), At: d.Expected})
-		}
-	}
+// inquiry is about one job: what is in its way, and what it could do without.
+type inquiry struct {
+	*Explainer
+	x   *Explanation
+	job *Job // it, or what the policy takes it for
 }

@@ -4,31 +4,13 @@ package core
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
-
-// variantsOf are the ways to meet a job, for claims.
-func (e *Explainer) variantsOf(job *Job) []market.Variant {
-	e.normal.read(job)
-	e.limit = job.TimeLimit
-	variants := make([]market.Variant, len(e.normal.specs))
-	for k, spec := range e.normal.specs {
-		variants[k] = market.Variant{Spec: spec, Rank: k, Of: len(variants)}
-	}
-	return variants
-}
-
-// inquiry is about one job: what is in its way, and what it could do without.
-type inquiry struct {
-	*Explainer
-	x   *Explanation
-	job *Job // it, or what the policy takes it for
-}
 
 // about begins an inquiry, whose findings are x's.
 func (e *Explainer) about(x *Explanation, job *Job) *inquiry { return &inquiry{e, x, job} }
@@ -326,4 +308,26 @@ func (e *Explainer) priceOf(running int) float64 {
 		return float64(r.Price)
 	}
 	return e.auction.opts.lossOf(e.auction.window.machine, e.s, running, place.SizeOf(r.Segs))
+}
+
+// neverInQuotas says which quota keeps a job from ever starting: all of it is less than the job
+// counts even when nothing counts any more. "" if none does.
+func (e *inquiry) neverInQuotas() string {
+	if len(e.s.Quotas) == 0 {
+		return ""
+	}
+	idle := e.s.without(func(int) bool { return true })
+	all := view{nodes: place.Idle(e.s.Nodes)}
+	for _, q := range idle.Quotas {
+		all.left = append(all.left, q.Left)
+	}
+	if e.fitsAny(&all, e.job) {
+		return ""
+	}
+	for _, l := range e.lackedOf(&all) {
+		if l.ofQuota() {
+			return fmt.Sprintf("can never run: counts %d against %s, of which there are %d in all", l.Needs, l.Row, l.Has)
+		}
+	}
+	return ""
 }

@@ -11,35 +11,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Suggestion is a changed request with which the job would have started now: the
-// policy has decided the window with nothing else changed, and it did.
-type Suggestion struct {
-	// Job is the job as it would be submitted.
-	Job Job
-	// Changes are what differs.
-	Changes []Change
-	// Size is the sum of the changes, each relative to what was asked for: 0.25 for
-	// 6 nodes instead of 8. Giving up contiguity, or a demand of switches, counts 0.5.
-	Size float64
-	// Smallest says that each of the changes by one less, the rest as suggested, has
-	// been tried or ruled out. Starts are not monotone, so it does not say that no
-	// smaller change of all would do.
-	Smallest bool
-	// Segs is where the job would have started, Class the class of the winning bid, and
-	// Alternative the request that it meets. Changes are of the first; the job keeps its
-	// alternatives as they are.
-	Segs        []nodeset.Segment
-	Class       bids.Class
-	Alternative int
-}
-
-// Change is one field of a request, named and written as in a window file.
-type Change struct {
-	Field string `json:"field"`
-	From  string `json:"from"`
-	To    string `json:"to"`
-}
-
 // dimension is a way to ask for less, in steps of one.
 type dimension struct {
 	fields []string // that it may change

@@ -3,7 +3,6 @@
 package core
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 
@@ -12,23 +11,15 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Lack is a row of which a job needs more than there is for it.
-type Lack struct {
-	// Row is named as in a window file: "nodes" (up and eligible), "gpus_per_node", "cores_per_node",
-	// "cores", a further resource, a quota, or a demand: "contiguous", "switches" (or within, segment),
-	// "apart", "all_within".
-	Row string `json:"row"`
-	// In is what Needs and Has count: "nodes" that suit the job, "cores" of these, "shares" of one GPU,
-	// or a "quota" in its own unit.
-	In    string `json:"in"`
-	Needs int64  `json:"needs"`
-	Has   int64  `json:"has"`
-	// Each is what each node has to give at least, by row, and Among how many would if there were enough of Row.
-	Each  map[string]int64 `json:"each,omitempty"`
-	Among int              `json:"among,omitempty"`
-	// Parts are, of a job with Components, the part that lacks it (0: the request itself, k:
-	// Components[k-1]) and those that have their places before.
-	Parts []int `json:"parts,omitempty"`
+// variantsOf are the ways to meet a job, for claims.
+func (e *Explainer) variantsOf(job *Job) []market.Variant {
+	e.normal.read(job)
+	e.limit = job.TimeLimit
+	variants := make([]market.Variant, len(e.normal.specs))
+	for k, spec := range e.normal.specs {
+		variants[k] = market.Variant{Spec: spec, Rank: k, Of: len(variants)}
+	}
+	return variants
 }
 
 func (l Lack) ofQuota() bool { return l.In == "quota" }
@@ -284,26 +275,4 @@ func (e *Explainer) lacksOneSwitch(r *view, spec *place.Spec) (l Lack, ok bool) 
 		}
 	}
 	return l, true
-}
-
-// neverInQuotas says which quota keeps a job from ever starting: all of it is less than the job
-// counts even when nothing counts any more. "" if none does.
-func (e *inquiry) neverInQuotas() string {
-	if len(e.s.Quotas) == 0 {
-		return ""
-	}
-	idle := e.s.without(func(int) bool { return true })
-	all := view{nodes: place.Idle(e.s.Nodes)}
-	for _, q := range idle.Quotas {
-		all.left = append(all.left, q.Left)
-	}
-	if e.fitsAny(&all, e.job) {
-		return ""
-	}
-	for _, l := range e.lackedOf(&all) {
-		if l.ofQuota() {
-			return fmt.Sprintf("can never run: counts %d against %s, of which there are %d in all", l.Needs, l.Row, l.Has)
-		}
-	}
-	return ""
 }

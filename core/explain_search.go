@@ -7,10 +7,106 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
 )
+
+// NewExplainer decides the window of s. Every decision, this one and later trials,
+// gets the seed of l and as much time as is left until l.Deadline now; without a
+// deadline explanations are the same bit for bit.
+func NewExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits) (*Explainer, error) {
+	clock := time.Now
+	if a, ok := p.(*Auction); ok && a.opts.Clock != nil {
+		clock = a.opts.Clock
+	}
+	return newExplainer(ctx, p, s, l, clock)
+}
+
+// newExplainer is NewExplainer with the policy's clock.
+func newExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits, clock func() time.Time) (*Explainer, error) {
+	e := &Explainer{policy: p, s: s, limits: l, clock: clock}
+	e.normal.reset(s)
+	e.space.booked = &e.normal.booked
+	e.answers.Reset(s.Nodes)
+	e.auction, _ = p.(*Auction)
+	if !l.Deadline.IsZero() {
+		e.each = max(l.Deadline.Sub(clock()), time.Nanosecond)
+	}
+	if err := cmp.Or(e.decide(ctx, s, &e.plan), new(checker).holdings(s)); err != nil {
+		return nil, err
+	}
+	if e.auction != nil {
+		e.scarce = e.auction.window.scarce
+	}
+	e.after = s.without(e.preempted)
+	e.byJob = slices.Repeat([]int{-1}, len(s.Pending))
+	for i, d := range e.plan.Decisions {
+		e.byJob[d.Job] = i
+		if d.Start {
+			e.started = append(e.started, d.Job)
+		}
+	}
+	e.findReservations()
+	return e, nil
+}
+
+// Explain explains one job of the queue, by its index. It fails for an index
+// outside of the queue, and if the policy fails.
+func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Explanation, error) {
+	if job < 0 || job >= len(e.s.Pending) {
+		return nil, fmt.Errorf("there is no job %d in a queue of %d", job, len(e.s.Pending))
+	}
+	x := &Explanation{Decision: Decision{Job: job}, Late: e.plan.Stats.Late}
+	asked := e.asked(e.s.Pending[job])
+	x.Worth = e.worthOf(job)
+	if i := e.byJob[job]; i >= 0 {
+		x.Looked, x.Decision = true, e.plan.Decisions[i]
+		x.Decision.Segs = slices.Clone(x.Decision.Segs)
+	}
+	if x.Decision.Start {
+		e.against(x)
+		e.stops(x)
+		return x, nil
+	}
+	about := e.about(x, asked)
+	about.blame()
+	e.markPreemptable(x.Rivals, asked)
+	if x.Why != Never {
+		about.expect()
+	}
+	if x.Looked && o.Trials > 0 && len(asked.Components) == 0 {
+		q := search{e: e, ctx: ctx, o: o, x: x, tried: make(map[string]outcome)}
+		if err := q.run(); err != nil {
+			return nil, fmt.Errorf("a changed window: %w", err)
+		}
+	}
+	return x, nil
+}
+
+// findReservations copies what the policy has reserved in the window's decision.
+// Places are known of an Auction only.
+func (e *Explainer) findReservations() {
+	placed := make(map[int]bool)
+	if e.auction != nil {
+		for _, r := range e.auction.reservations.claims.reserved {
+			if r.Job = e.auction.window.index[r.Job]; e.decisionOf(r.Job).Start { // in place of others
+				continue
+			}
+			if r.Segs = slices.Clone(r.Segs); r.parts != nil { // the auction will use them again
+				r.parts, r.charges = r.parts.Clone(), slices.Clone(r.charges)
+			}
+			placed[r.Job] = true
+			e.reserved = append(e.reserved, r)
+		}
+	}
+	for _, d := range e.plan.Decisions {
+		if d.Kept && !d.Start && !placed[d.Job] {
+			e.kept = append(e.kept, Rival{Role: roleKept, Job: d.Job, Worth: e.worthOf(d.Job), At: d.Expected})
+		}
+	}
+}
 
 // search finds changes of one job's request with which it starts.
 type search struct {

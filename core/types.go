@@ -5,6 +5,7 @@ package core
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"time"
 
@@ -318,4 +319,23 @@ func resize[T any](s []T, n int) []T {
 		s = append(s[:cap(s)], zero)
 	}
 	return s[:n]
+}
+
+var whyNames = [...]string{
+	"other", NoFit: "no_fit", Lost: "lost", Reserved: "reserved", Never: "never",
+	Unmodelled: "unmodelled", TimedOut: "timed_out", OverQuota: "over_quota", Preempting: "preempting",
+}
+
+// String is the name in windows' explanations; "other" for 0.
+func (w Why) String() string {
+	if int(w) < len(whyNames) {
+		return whyNames[w]
+	}
+	return fmt.Sprintf("Why(%d)", uint8(w))
+}
+
+// Share is what a job has of one node.
+type Share struct {
+	Node        string
+	Cores, GPUs int
 }
