@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks that stock Slurm has all that plug-ins refer to:
+# Checks that stock Slurm has all that plug-ins refer to, and that slurmplugin/README.md tells of it:
 #
 #	sh scripts/slurm-symbols.sh PLUGIN.so...
 #
@@ -52,6 +52,11 @@ defined "$library" >"$tmp/client"
 defined "$library" "$slurmctld" >"$tmp/controller"
 [ -s "$tmp/client" ] || die "nm finds no symbols in $library"
 
+# The names of the table in slurmplugin/README.md, as patterns.
+sed -n '/^## What is used of Slurm/,$ s/^| //p' "$here/../slurmplugin/README.md" | sed 's/ |.*//' |
+	grep -o '`[^`]*`' | tr -d '`' | sed 's/[*]/.*/; s/.*/^&$/' >"$tmp/told"
+[ -s "$tmp/told" ] || die "slurmplugin/README.md has no table of what is used of Slurm"
+
 bad=0
 # report PLUGIN WHERE WHAT: complains about the names on standard input, if any.
 report() {
@@ -69,6 +74,8 @@ for plugin; do
 	sanitizers "$plugin" >"$tmp/sanitizers"
 	wanted "$plugin" | comm -23 - "$tmp/$host" | comm -23 - "$tmp/sanitizers" >"$tmp/missing"
 	report "$name" "$slurmctld and $library lack" "what it refers to" <"$tmp/missing"
+	wanted "$plugin" | comm -23 - "$tmp/sanitizers" | grep -v -f "$tmp/told" >"$tmp/missing" || :
+	report "$name" "the table in slurmplugin/README.md lacks" "what it refers to" <"$tmp/missing"
 	case $name in select_*)
 		at_load "$plugin" | comm -23 - "$tmp/client" | comm -23 - "$tmp/sanitizers" >"$tmp/missing"
 		report "$name" "client commands lack" "what must be there when it is loaded" <"$tmp/missing"
