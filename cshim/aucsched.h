@@ -54,7 +54,7 @@ extern "C" {
 
 /* Raised whenever a structure, a code or a meaning below changes. 5: further resources, 6: quotas, 7: switches,
  * 8: shares of GPUs, and preemption, 9: aucsched_settings(),
- * aucsched_shadow(), aucsched_status() and aucsched_keep_files(). */
+ * aucsched_shadow(), aucsched_status(), aucsched_price() and aucsched_keep_files(). */
 #define AUCSCHED_ABI 9
 
 /* Return values. */
@@ -441,6 +441,25 @@ int aucsched_configure(int64_t handle, const char *settings);
 /* One cycle. It always answers by the deadline, give or take the caller's machine, and has tried one job at least. Jobs that it had no time
  * for are AUCSCHED_TIMED_OUT. */
 int aucsched_cycle(int64_t handle, const struct aucsched_input *in, struct aucsched_output *out);
+
+/* What is lost when a running job is preempted, of which a price is made. */
+struct aucsched_stake {
+	uint32_t running;    /* index in the running jobs; ascending */
+	uint32_t order;      /* those with lower ones are to go first */
+	uint64_t cores;      /* that it holds, in all */
+	int64_t ran;         /* s; a new run begins from nothing */
+	uint8_t cancelled;   /* somebody has to submit it anew */
+	uint8_t reserved[7]; /* 0 */
+};
+
+/*
+ * Sets the prices of running jobs that may be preempted, for a caller that has none of its own: in proportion to what is
+ * lost, and so low that the least start of a job that may preempt somebody is worth more than all together, as long as there
+ * are numbers for it. For that it multiplies the priorities of all jobs by a power of two. running and jobs are those of in.
+ * Returns the exponent, or a negative code.
+ */
+int aucsched_price(const struct aucsched_input *in, struct aucsched_running *running, struct aucsched_job *jobs,
+		   const struct aucsched_stake *stakes, uint32_t stakes_len);
 
 /*
  * Has what is known of the files that nodes hold outlast the process, in a file that is replaced as a whole. The first call

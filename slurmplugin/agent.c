@@ -493,7 +493,12 @@ static bool _decide(struct aucsched_output *out)
 	int rc;
 
 	_prepare(out);
-	rc = library.cycle(library.scheduler, &snapshot.in, out);
+	rc = library.price(&snapshot.in, snapshot.running, snapshot.jobs,
+			   snapshot.stakes, snapshot.stakes_len);
+	if (rc >= 0) {
+		snapshot.priority_shift = rc;
+		rc = library.cycle(library.scheduler, &snapshot.in, out);
+	}
 	auc_figure_add(&status.decide_us, auc_now_us() - begin);
 	if (!rc && (out->decisions_len == snapshot.in.jobs_len)) {
 		if (out->unrecorded) {

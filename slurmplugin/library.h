@@ -21,6 +21,9 @@ typedef struct auc_library {
 			size_t);
 	int64_t (*open)(const char *, char *, size_t);
 	int (*configure)(int64_t, const char *);
+	int (*price)(const struct aucsched_input *, struct aucsched_running *,
+		     struct aucsched_job *, const struct aucsched_stake *,
+		     uint32_t);
 	int (*cycle)(int64_t, const struct aucsched_input *,
 		     struct aucsched_output *);
 	int (*keep_files)(int64_t, const char *, int);

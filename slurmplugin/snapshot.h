@@ -78,9 +78,7 @@ typedef struct {
 /* A running job of the library that may be preempted: see preempt.c. */
 typedef struct {
 	uint32_t job_id;	/* 0: it is no job, or not all of one */
-	uint32_t order;		/* Slurm's: lower ones are to go first */
 	uint64_t keys;		/* answers that it is in */
-	auc_stake_t stake;
 } auc_runner_t;
 
 /* Bins of a node's GPUs in shared use have numbers up to this. */
@@ -117,6 +115,9 @@ typedef struct {
 	auc_row_t *rows;
 	auc_runner_t *runners;	/* [running] */
 	size_t runners_cap;
+	struct aucsched_stake *stakes; /* of those who may be preempted; the library makes prices of them */
+	size_t stakes_cap;
+	uint32_t stakes_len;
 	int priority_shift;	/* priorities are 2^this as large as Slurm's, for prices below them */
 	size_t nodes_cap, running_cap, segments_cap, jobs_cap, masks_cap,
 		rows_cap, offers_cap, offer_segments_cap, alternatives_cap,

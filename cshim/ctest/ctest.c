@@ -503,6 +503,25 @@ static void test_shadow(void)
 	EXPECT(aucsched_close(h) == AUCSCHED_OK);
 }
 
+/* Two running jobs, of which the one that has run longer is dearer. */
+static void test_price(void)
+{
+	struct aucsched_node nodes[] = {{.cores = 8, .up = 1}};
+	struct aucsched_segment segments[] = {{.cores = 4}, {.cores = 4}};
+	struct aucsched_running running[] = {{.end = 90, .segments = 1}, {.end = 90, .first_segment = 1, .segments = 1}};
+	struct aucsched_job job = {.priority = 1000, .cores = 4, .time_limit = 10, .mask = -1, .preempts = 1};
+	struct aucsched_input in = {.abi = AUCSCHED_ABI, .size = sizeof in, .nodes_len = 1, .nodes = nodes, .running_len = 2, .running = running,
+				    .running_segments_len = 2, .running_segments = segments, .jobs_len = 1, .jobs = &job};
+	struct aucsched_stake stakes[] = {{.running = 0, .cores = 4, .ran = 5}, {.running = 1, .cores = 4, .ran = 500}};
+
+	EXPECT(aucsched_price(&in, running, &job, stakes, 2) == 30 && job.priority == (uint64_t)1000 << 30);
+	EXPECT(running[0].price > 0 && running[1].price > running[0].price && running[0].price + running[1].price < job.priority);
+	EXPECT(aucsched_price(&in, running, &job, stakes, 0) == 0 && job.priority == (uint64_t)1000 << 30);
+	stakes[1].running = 2;
+	EXPECT(aucsched_price(&in, running, &job, stakes, 2) == AUCSCHED_EINVAL);
+	EXPECT(aucsched_price(&in, NULL, &job, stakes, 2) == AUCSCHED_EINVAL && aucsched_price(NULL, running, &job, stakes, 2) == AUCSCHED_EINVAL);
+}
+
 /* The figures as JSON, whatever is in them. */
 static void test_status(void)
 {
@@ -1220,6 +1239,7 @@ int main(int argc, char **argv)
 	test_parameters();
 	test_shadow();
 	test_record();
+	test_price();
 	test_status();
 	test_settings();
 	test_fields();

@@ -30,6 +30,7 @@ import (
 // Go has no const: these let the exports have the header's signatures.
 typedef const char aucsched_text;
 typedef const struct aucsched_input aucsched_in;
+typedef const struct aucsched_stake aucsched_stakes;
 */
 import "C"
 
@@ -165,6 +166,31 @@ func aucsched_keep_files(handle C.int64_t, path *C.aucsched_text, end C.int) (c 
 		}
 		return ownOf(h).kept.keep(h, text(path), end != 0)
 	}))
+}
+
+//export aucsched_price
+func aucsched_price(in *C.aucsched_in, running *C.struct_aucsched_running, jobs *C.struct_aucsched_job,
+	stakes *C.aucsched_stakes, n C.uint32_t) (shift C.int) {
+	defer recovered(&shift)
+	if in == nil {
+		return C.AUCSCHED_EINVAL
+	}
+	var fault error
+	v := engine.Input{
+		Nodes:    slice[engine.Node](unsafe.Pointer(in.nodes), uint64(in.nodes_len), "nodes", &fault),
+		Running:  slice[engine.Running](unsafe.Pointer(running), uint64(in.running_len), "running", &fault),
+		Segments: slice[engine.Segment](unsafe.Pointer(in.running_segments), uint64(in.running_segments_len), "running_segments", &fault),
+		Jobs:     slice[engine.Job](unsafe.Pointer(jobs), uint64(in.jobs_len), "jobs", &fault),
+	}
+	all := slice[engine.Stake](unsafe.Pointer(stakes), uint64(n), "stakes", &fault)
+	if fault != nil {
+		return code(fault)
+	}
+	exponent, err := engine.Price(&v, all)
+	if err != nil {
+		return code(err)
+	}
+	return C.int(exponent)
 }
 
 //export aucsched_last_error

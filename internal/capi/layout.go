@@ -30,6 +30,7 @@ var (
 	cCharge, charge           = C.struct_aucsched_charge{}, engine.Charge{}
 	cSwitch, aSwitch          = C.struct_aucsched_switch{}, engine.Switch{}
 	cShared, shared           = C.struct_aucsched_shared_gpu{}, engine.SharedGPU{}
+	cStake, stake             = C.struct_aucsched_stake{}, engine.Stake{}
 
 	_ = [1]int{}[unsafe.Sizeof(cNode)-unsafe.Sizeof(node)]
 	_ = [1]int{}[unsafe.Offsetof(cNode.cores)-unsafe.Offsetof(node.Cores)]
@@ -80,6 +81,13 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cShared.free)-unsafe.Offsetof(shared.Free)]
 	_ = [1]int{}[unsafe.Offsetof(cShared.bin)-unsafe.Offsetof(shared.Bin)]
 	_ = [1]int{}[unsafe.Offsetof(cShared.reserved)-unsafe.Offsetof(shared.Reserved)]
+
+	_ = [1]int{}[unsafe.Sizeof(cStake)-unsafe.Sizeof(stake)]
+	_ = [1]int{}[unsafe.Offsetof(cStake.running)-unsafe.Offsetof(stake.Running)]
+	_ = [1]int{}[unsafe.Offsetof(cStake.order)-unsafe.Offsetof(stake.Order)]
+	_ = [1]int{}[unsafe.Offsetof(cStake.cores)-unsafe.Offsetof(stake.Cores)]
+	_ = [1]int{}[unsafe.Offsetof(cStake.ran)-unsafe.Offsetof(stake.Ran)]
+	_ = [1]int{}[unsafe.Offsetof(cStake.cancelled)-unsafe.Offsetof(stake.Cancelled)]
 
 	_ = [1]int{}[unsafe.Sizeof(cSwitch)-unsafe.Sizeof(aSwitch)]
 	_ = [1]int{}[unsafe.Offsetof(cSwitch.parent)-unsafe.Offsetof(aSwitch.Parent)]

@@ -38,7 +38,6 @@ int main(int argc, char **argv)
 	test_tiers(seed);
 	test_status();
 	test_library();
-	test_prices(seed);
 	test_shadows();
 	printf("%d checks, %d failed\n", units_checked, units_failed);
 	return units_failed != 0;

@@ -62,7 +62,6 @@ extern void test_savers(void);
 extern void test_tiers(unsigned seed);
 extern void test_status(void);
 extern void test_library(void);
-extern void test_prices(unsigned seed);
 extern void test_shadows(void);
 
 #endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package engine
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// staked is a machine with jobs that may be preempted, for one with the priority 1000.
+func staked(stakes []Stake, gpus []uint8) *Input {
+	in := &Input{Nodes: []Node{{Cores: 100, GPUs: 15}, {Cores: 100, GPUs: 1}}, Jobs: []Job{{Priority: 1 << 30}, {Priority: 1000, Preempts: 1}}}
+	for i := range stakes {
+		stakes[i].Running = uint32(i)
+		in.Segments = append(in.Segments, Segment{GPUs: gpus[i]})
+		in.Running = append(in.Running, Running{FirstSegment: uint32(i), Segments: 1})
+	}
+	return in
+}
+
+// Whoever loses more in one respect alone is dearer.
+func TestPriceOrder(t *testing.T) {
+	for name, dearer := range map[string]func(*Stake, *uint8){
+		"cores": func(s *Stake, _ *uint8) { s.Cores *= 2 }, "time": func(s *Stake, _ *uint8) { s.Ran += 60 },
+		"cancelled": func(s *Stake, _ *uint8) { s.Cancelled = 1 }, "order": func(s *Stake, _ *uint8) { s.Order++ },
+		"GPUs": func(_ *Stake, gpus *uint8) { *gpus++ },
+	} {
+		stakes, gpus := []Stake{{Cores: 8, Order: 3}, {Cores: 8, Order: 3}}, []uint8{1, 1}
+		dearer(&stakes[1], &gpus[1])
+		in := staked(stakes, gpus)
+		shift, err := Price(in, stakes)
+		require.NoError(t, err)
+		require.Equal(t, 10, shift)
+		require.EqualValues(t, 1000<<10, in.Jobs[1].Priority)
+		require.Greater(t, in.Running[1].Price, in.Running[0].Price, name)
+		require.Less(t, in.Running[0].Price+in.Running[1].Price, in.Jobs[1].Priority/7, name)
+	}
+}
+
+// A start is worth more than all together, and of two the one that loses more is dearer.
+func TestPricesTogether(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 100 {
+		stakes, gpus := make([]Stake, 200), make([]uint8, 200)
+		for i := range stakes {
+			stakes[i] = Stake{Cores: 1 + r.Uint64N(4096), Ran: r.Int64N(1e6) - 10, Cancelled: uint8(r.IntN(2)), Order: r.Uint32N(6)}
+			gpus[i] = uint8(r.IntN(16))
+		}
+		in := staked(stakes, gpus)
+		in.Jobs[1].Priority = 1 + r.Uint64N(1<<30)
+		_, err := Price(in, stakes)
+		require.NoError(t, err)
+		sum := uint64(0)
+		for i := range in.Running {
+			require.True(t, in.Running[i].Price >= 1 && in.Running[i].Price <= MaxPriority)
+			if in.Running[i].Price > 1 {
+				sum += in.Running[i].Price
+			}
+		}
+		require.Less(t, sum, in.Jobs[1].Priority)
+	}
+	require.EqualValues(t, 1, price(1, 1, 0), "no worth")
+	require.EqualValues(t, MaxPriority, price(1, 1, 1e30), "any worth")
+}
+
+func TestPriceRefuses(t *testing.T) {
+	for _, running := range [][]uint32{{2}, {1, 1}, {1, 0}} {
+		stakes := make([]Stake, 2)
+		in := staked(stakes, make([]uint8, 2))
+		stakes = stakes[:len(running)]
+		for i := range running {
+			stakes[i].Running = running[i]
+		}
+		_, err := Price(in, stakes)
+		require.ErrorContains(t, err, "stakes")
+	}
+	in := staked(nil, nil)
+	shift, err := Price(in, nil)
+	require.NoError(t, err)
+	require.Zero(t, shift)
+	in = staked(make([]Stake, 1), make([]uint8, 1))
+	in.Running[0].Segments = 2
+	_, err = Price(in, []Stake{{}})
+	require.Error(t, err)
+}
