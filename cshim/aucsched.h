@@ -54,7 +54,8 @@ extern "C" {
 
 /* Raised whenever a structure, a code or a meaning below changes. 5: further resources, 6: quotas, 7: switches,
  * 8: shares of GPUs, and preemption, 9: aucsched_settings(),
- * aucsched_shadow(), aucsched_status(), aucsched_price() and aucsched_keep_files(). */
+ * aucsched_shadow(), aucsched_status(), aucsched_tiers(),
+ * aucsched_price() and aucsched_keep_files(). */
 #define AUCSCHED_ABI 9
 
 /* Return values. */
@@ -441,6 +442,21 @@ int aucsched_configure(int64_t handle, const char *settings);
 /* One cycle. It always answers by the deadline, give or take the caller's machine, and has tried one job at least. Jobs that it had no time
  * for are AUCSCHED_TIMED_OUT. */
 int aucsched_cycle(int64_t handle, const struct aucsched_input *in, struct aucsched_output *out);
+
+/* What says how soon a node is used. */
+struct aucsched_preference {
+	uint32_t weight; /* lower ones first */
+	uint8_t asleep;  /* powered down: after others of its weight */
+	uint8_t spread;  /* the least loaded of these first, whatever their weight */
+	uint8_t reserved[2];
+};
+
+/*
+ * Sets the tiers of nodes, for a caller that has none of its own: by weight; of one weight awake ones first, and of both those
+ * without GPUs. Where there are more weights than tiers have room for, neighbours count as one. Returns AUCSCHED_OK or a
+ * negative code.
+ */
+int aucsched_tiers(struct aucsched_node *nodes, const struct aucsched_preference *preferences, uint32_t len);
 
 /* What is lost when a running job is preempted, of which a price is made. */
 struct aucsched_stake {

@@ -493,6 +493,8 @@ static bool _decide(struct aucsched_output *out)
 	int rc;
 
 	_prepare(out);
+	(void) library.tiers(snapshot.nodes, snapshot.preferences,
+			     snapshot.in.nodes_len);
 	rc = library.price(&snapshot.in, snapshot.running, snapshot.jobs,
 			   snapshot.stakes, snapshot.stakes_len);
 	if (rc >= 0) {

@@ -47,6 +47,7 @@ static int _resolve(auc_library_t *library, char **why)
 	library->settings = dlsym(library->handle, "aucsched_settings");
 	library->open = dlsym(library->handle, "aucsched_open");
 	library->configure = dlsym(library->handle, "aucsched_configure");
+	library->tiers = dlsym(library->handle, "aucsched_tiers");
 	library->price = dlsym(library->handle, "aucsched_price");
 	library->cycle = dlsym(library->handle, "aucsched_cycle");
 	library->keep_files = dlsym(library->handle, "aucsched_keep_files");
@@ -61,7 +62,7 @@ static int _resolve(auc_library_t *library, char **why)
 		return SLURM_ERROR;
 	}
 	if (!abi || !version || !library->settings || !library->open || !library->configure ||
-	    !library->price || !library->cycle || !library->status || !library->shadow || !library->last_error || !library->close ||
+	    !library->tiers || !library->price || !library->cycle || !library->status || !library->shadow || !library->last_error || !library->close ||
 	    !library->keep_files) {
 		*why = xstrdup_printf("%s is not libaucsched", library->path);
 		return SLURM_ERROR;

@@ -21,6 +21,8 @@ typedef struct auc_library {
 			size_t);
 	int64_t (*open)(const char *, char *, size_t);
 	int (*configure)(int64_t, const char *);
+	int (*tiers)(struct aucsched_node *, const struct aucsched_preference *,
+		     uint32_t);
 	int (*price)(const struct aucsched_input *, struct aucsched_running *,
 		     struct aucsched_job *, const struct aucsched_stake *,
 		     uint32_t);

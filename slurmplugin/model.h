@@ -59,19 +59,11 @@ extern void auc_note_switch_wait(job_record_t *job_ptr);
 
 extern void auc_topology_free(void);
 
-/* Which nodes are to be used first: those of the least Weight. Node read lock. */
-
 /*
- * Gives each node its tier: by Weight; of the same Weight, nodes that are powered down come after
- * the others, and of these, nodes with GPUs. After auc_add_nodes().
+ * What says which nodes are to be used first: Weight, sleep, and LLN of partitions or CR_LLN, for which
+ * what starts in the same cycle doesn't count. The library goes by it. Node and partition read locks.
  */
-extern void auc_add_tiers(auc_snapshot_t *snapshot);
-
-/*
- * Puts the least loaded first in partitions with LLN, and in all with CR_LLN. What starts in the same
- * cycle doesn't count. After running jobs. Node and partition read locks.
- */
-extern void auc_add_loads(auc_snapshot_t *snapshot);
+extern void auc_add_preferences(auc_snapshot_t *snapshot);
 
 /*
  * The cores of nodes: who holds them, and which are idle. An array of bitmaps has one for each

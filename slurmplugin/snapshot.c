@@ -325,14 +325,13 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_requests_restore();
 	auc_add_nodes(s);
 	auc_add_shares(s);
-	auc_add_tiers(s);
+	auc_add_preferences(s);
 	auc_add_topology(s);
 	auc_add_asleep(s);
 	auc_add_stores(s, settings);
 	auc_begin_resources(s, settings);
 	_add_running(s);
 	auc_end_resources(s);
-	auc_add_loads(s);
 	auc_rights_begin(s, settings->preempt && settings->counts);
 	auc_add_queue(s, settings, hooks, cycle);
 	auc_rights_end(s);
@@ -352,6 +351,7 @@ extern void auc_snapshot_free(auc_snapshot_t *s)
 	xfree(s->rows);
 	xfree(s->runners);
 	xfree(s->stakes);
+	xfree(s->preferences);
 	xfree(s->offers);
 	xfree(s->offer_segments);
 	xfree(s->alternatives);

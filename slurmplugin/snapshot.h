@@ -115,6 +115,8 @@ typedef struct {
 	auc_row_t *rows;
 	auc_runner_t *runners;	/* [running] */
 	size_t runners_cap;
+	struct aucsched_preference *preferences; /* [node]; the library makes tiers of them */
+	size_t preferences_cap;
 	struct aucsched_stake *stakes; /* of those who may be preempted; the library makes prices of them */
 	size_t stakes_cap;
 	uint32_t stakes_len;

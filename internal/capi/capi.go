@@ -31,6 +31,7 @@ import (
 typedef const char aucsched_text;
 typedef const struct aucsched_input aucsched_in;
 typedef const struct aucsched_stake aucsched_stakes;
+typedef const struct aucsched_preference aucsched_preferences;
 */
 import "C"
 
@@ -166,6 +167,18 @@ func aucsched_keep_files(handle C.int64_t, path *C.aucsched_text, end C.int) (c 
 		}
 		return ownOf(h).kept.keep(h, text(path), end != 0)
 	}))
+}
+
+//export aucsched_tiers
+func aucsched_tiers(nodes *C.struct_aucsched_node, preferences *C.aucsched_preferences, n C.uint32_t) (c C.int) {
+	defer recovered(&c)
+	var fault error
+	all := slice[engine.Node](unsafe.Pointer(nodes), uint64(n), "nodes", &fault)
+	by := slice[engine.Preference](unsafe.Pointer(preferences), uint64(n), "preferences", &fault)
+	if fault == nil {
+		engine.SetTiers(all, by)
+	}
+	return code(fault)
 }
 
 //export aucsched_price

@@ -30,6 +30,7 @@ var (
 	cCharge, charge           = C.struct_aucsched_charge{}, engine.Charge{}
 	cSwitch, aSwitch          = C.struct_aucsched_switch{}, engine.Switch{}
 	cShared, shared           = C.struct_aucsched_shared_gpu{}, engine.SharedGPU{}
+	cPreference, preference   = C.struct_aucsched_preference{}, engine.Preference{}
 	cStake, stake             = C.struct_aucsched_stake{}, engine.Stake{}
 
 	_ = [1]int{}[unsafe.Sizeof(cNode)-unsafe.Sizeof(node)]
@@ -81,6 +82,10 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cShared.free)-unsafe.Offsetof(shared.Free)]
 	_ = [1]int{}[unsafe.Offsetof(cShared.bin)-unsafe.Offsetof(shared.Bin)]
 	_ = [1]int{}[unsafe.Offsetof(cShared.reserved)-unsafe.Offsetof(shared.Reserved)]
+
+	_ = [1]int{}[unsafe.Sizeof(cPreference)-unsafe.Sizeof(preference)]
+	_ = [1]int{}[unsafe.Offsetof(cPreference.asleep)-unsafe.Offsetof(preference.Asleep)]
+	_ = [1]int{}[unsafe.Offsetof(cPreference.spread)-unsafe.Offsetof(preference.Spread)]
 
 	_ = [1]int{}[unsafe.Sizeof(cStake)-unsafe.Sizeof(stake)]
 	_ = [1]int{}[unsafe.Offsetof(cStake.running)-unsafe.Offsetof(stake.Running)]

@@ -35,7 +35,6 @@ int main(int argc, char **argv)
 	test_shapes(seed, units_library);
 	test_journal(seed);
 	test_savers();
-	test_tiers(seed);
 	test_status();
 	test_library();
 	test_shadows();

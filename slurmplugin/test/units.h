@@ -59,7 +59,6 @@ extern void test_blocks(void);
 extern void test_shapes(unsigned seed, const char *library);
 extern void test_journal(unsigned seed);
 extern void test_savers(void);
-extern void test_tiers(unsigned seed);
 extern void test_status(void);
 extern void test_library(void);
 extern void test_shadows(void);
