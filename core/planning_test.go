@@ -267,9 +267,9 @@ func TestRangesAreChosen(t *testing.T) {
 		}
 		slices.SortFunc(jobs, func(a, b workload.Job) int { return int(a.Submit - b.Submit) })
 		workload.AssignBasicPriorities(jobs)
-		for serial, gpus := range map[int]int{sim.LinearSpeedup: sim.GreatestGPUs, sim.MaxSerial: 0} {
+		for serial, gpus := range map[int]int{sim.LinearSpeedup: generate.GreatestGPUs, sim.MaxSerial: 0} {
 			fixed := slices.Clone(jobs)
-			sim.FixGPUs(table, fixed, gpus, serial)
+			generate.FixGPUs(table, fixed, gpus, serial)
 			require.Equal(t, schedule(fixed, serial), schedule(jobs, serial), "seed %d, %d thousandths serial", seed, serial)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/slurmtest"
 	"github.com/aucsched/aucsched/internal/workload"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // look asks Slurm what the run has cost, before the cluster ends.
@@ -76,7 +77,7 @@ func (r *run) measure() (*Result, error) {
 			return out, fmt.Errorf("job %s ended twice", rec.Job.ID)
 		}
 		seen[rec.Job] = true
-		should := sim.RunTime(rec.Job, rec.Segs)
+		should := runTime(rec.Job, rec.Segs)
 		over, lasted = append(over, float64(rec.End-rec.Start-should)), append(lasted, float64(should))
 		out.records, out.Lives, started = append(out.records, rec), append(out.Lives, lifeOf(k, &rec)), append(started, had)
 		some, err := staysOf(had, &rec)
@@ -120,4 +121,10 @@ func (r *run) points(had []*slurmtest.Job, records []sim.Record) (*Spread, error
 	}
 	s := spread(off)
 	return &s, nil
+}
+
+// runTime is how long, in seconds, a job runs on segs if its time limit ends it: a request
+// with a range of GPUs is the sooner done the more it has. segs must meet the request.
+func runTime(j *workload.Job, segs []nodeset.Segment) int64 {
+	return max(min(workload.Lasts(j.Duration, &j.Request, segs, sim.LinearSpeedup), j.TimeLimit), 1)
 }

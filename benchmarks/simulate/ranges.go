@@ -12,6 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -38,11 +39,11 @@ func (f *rangeFlags) number() (gpus int, wanted bool, err error) {
 	case "least":
 		return 0, true, nil
 	case "greatest":
-		return sim.GreatestGPUs, true, nil
+		return generate.GreatestGPUs, true, nil
 	}
 	gpus, err = strconv.Atoi(f.gpus)
-	if err != nil || gpus < 1 || gpus > sim.GreatestGPUs {
-		return 0, false, fmt.Errorf("--gpus-of-range: %q: must be least, greatest or a number in 1..%d", f.gpus, sim.GreatestGPUs)
+	if err != nil || gpus < 1 || gpus > generate.GreatestGPUs {
+		return 0, false, fmt.Errorf("--gpus-of-range: %q: must be least, greatest or a number in 1..%d", f.gpus, generate.GreatestGPUs)
 	}
 	return gpus, true, nil
 }
@@ -74,7 +75,7 @@ func (f *rangeFlags) apply(cfg *sim.Config, jobs []workload.Job) (err error) {
 	if err != nil {
 		return err
 	}
-	sim.FixGPUs(machine, jobs, gpus, cfg.Serial)
+	generate.FixGPUs(machine, jobs, gpus, cfg.Serial)
 	return nil
 }
 

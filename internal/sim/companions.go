@@ -32,9 +32,9 @@ func (s *simulator) admitCrew(i int32) error {
 	}
 	lead := *j.Job
 	lead.Request = j.OnNodes(j.Span.Least)
-	slower := speed(n, s.cfg.Serial) / speed(j.Span.Least, s.cfg.Serial)
+	slower := Speed(n, s.cfg.Serial) / Speed(j.Span.Least, s.cfg.Serial)
 	lead.TimeLimit = int64(min(math.Ceil(float64(j.TimeLimit)*slower), maxTime))
-	j.crew = &crew{job: j.Job, alone: j.nominal, asks: n, lead: i, left: float64(j.nominal) * speed(n, s.cfg.Serial)}
+	j.crew = &crew{job: j.Job, alone: j.nominal, asks: n, lead: i, left: float64(j.nominal) * Speed(n, s.cfg.Serial)}
 	j.Job = &lead
 	return nil
 }

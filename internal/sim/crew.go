@@ -5,9 +5,14 @@ package sim
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/aucsched/aucsched/internal/workload"
+)
+
+// LinearSpeedup and the other values of [Config.Serial] are thousandths.
+const (
+	LinearSpeedup = 0
+	MaxSerial     = 1000 // further GPUs shorten nothing
 )
 
 // CrewOptions say how malleable jobs take nodes and give them back. As docs/crew.md has it, a
@@ -36,9 +41,9 @@ func (o *CrewOptions) Validate() error {
 	return nil
 }
 
-// speed is how much of its work a job does in a second on so many nodes, one node doing 1: Amdahl's
+// Speed is how much of its work a job does in a second on so many nodes, one node doing 1: Amdahl's
 // law with so many thousandths that are not parallel.
-func speed(nodes, serial int) float64 {
+func Speed(nodes, serial int) float64 {
 	return 1000 * float64(nodes) / float64(serial*nodes+MaxSerial-serial)
 }
 
@@ -73,7 +78,7 @@ type companion struct {
 // advance has the work done that is done by then.
 func (c *crew) advance(at int64, serial int) {
 	if at > c.from {
-		c.left -= float64(float64(at-c.from) * speed(c.nodes, serial))
+		c.left -= float64(float64(at-c.from) * Speed(c.nodes, serial))
 		c.worked += (at - c.from) * int64(c.nodes)
 		c.from = at
 	}
@@ -81,7 +86,7 @@ func (c *crew) advance(at int64, serial int) {
 
 // end is when the work is done, if nothing changes.
 func (c *crew) end(serial int) int64 {
-	seconds := math.Ceil(c.left/speed(c.nodes, serial) - 1e-9)
+	seconds := math.Ceil(c.left/Speed(c.nodes, serial) - 1e-9)
 	return c.from + int64(max(seconds, 1))
 }
 
@@ -124,25 +129,6 @@ const (
 	beginSeconds = 60
 	worthPart    = 8
 )
-
-// Soonest are jobs of which the malleable ones are as short as they can be on any of their numbers
-// of nodes, and as little work: what bounds the runtime of these bounds that of the malleable ones.
-func Soonest(jobs []workload.Job, serial int) []workload.Job {
-	out := slices.Clone(jobs)
-	for i := range out {
-		j := &out[i]
-		if j.Span == (workload.Span{}) {
-			continue
-		}
-		n := j.Cores
-		if j.TasksPerNode > 0 {
-			n = max(j.MinNodes, 1)
-		}
-		least := float64(j.Span.Least) / speed(j.Span.Least, serial) / float64(n)
-		j.Duration = int64(float64(min(j.Duration, j.TimeLimit)) * speed(n, serial) * min(1/speed(j.Span.Most, serial), least))
-	}
-	return out
-}
 
 // times adds up JobTimes.
 type times struct{ wait, turnaround moments }

@@ -358,8 +358,8 @@ func TestCrewsAreChecked(t *testing.T) {
 
 // Amdahl's law: with a part that is serial fewer nodes do more each.
 func TestCrewSpeed(t *testing.T) {
-	require.Equal(t, 8.0, speed(8, LinearSpeedup))
-	require.Equal(t, 1.0, speed(8, MaxSerial))
-	require.InDelta(t, 1/(0.1+0.9/8), speed(8, 100), 1e-12)
-	require.False(t, math.IsInf(speed(1<<20, 1), 0))
+	require.Equal(t, 8.0, Speed(8, LinearSpeedup))
+	require.Equal(t, 1.0, Speed(8, MaxSerial))
+	require.InDelta(t, 1/(0.1+0.9/8), Speed(8, 100), 1e-12)
+	require.False(t, math.IsInf(Speed(1<<20, 1), 0))
 }

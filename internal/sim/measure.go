@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -55,12 +54,6 @@ func Measure(nodes []nodeset.Capacity, records []Record) (*Result, error) {
 	m.fill(result, nil)
 	result.GPUQueue, result.StrandedGPUHours = nil, nil
 	return result, nil
-}
-
-// RunTime is how long, in seconds, a job runs on segs if its time limit ends it: a request
-// with a range of GPUs is the sooner done the more it has. segs must meet the request.
-func RunTime(j *workload.Job, segs []nodeset.Segment) int64 {
-	return max(min(lasts(j.Duration, &j.Request, segs, LinearSpeedup), j.TimeLimit), 1)
 }
 
 // mostPending is the greatest number of jobs that waited at once; one that starts in the

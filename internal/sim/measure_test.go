@@ -13,7 +13,6 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -106,16 +105,4 @@ func TestMostPending(t *testing.T) {
 	require.Equal(t, 1, mostPending([]Record{at(5, 5)}), "one that starts at once has waited")
 	require.Equal(t, 2, mostPending([]Record{at(100, 200), at(0, 100)}))
 	require.Equal(t, 1, mostPending([]Record{at(101, 200), at(0, 100)}))
-}
-
-// A job with a range of GPUs is the sooner done, but never after its limit.
-func TestRunTime(t *testing.T) {
-	for _, c := range []struct {
-		gpus            uint8
-		duration, limit int64
-		want            int64
-	}{{1, 100, 500, 100}, {2, 100, 500, 50}, {4, 100, 500, 25}, {1, 100, 60, 60}, {4, 1, 60, 1}, {1, 0, 60, 1}} {
-		j := workload.Job{Job: core.Job{Request: bids.Request{Cores: 1, MinGPUs: 1, MaxGPUs: 4}, TimeLimit: c.limit}, Duration: c.duration}
-		require.Equal(t, c.want, RunTime(&j, []nodeset.Segment{{Cores: 1, GPUs: c.gpus}}), "%+v", c)
-	}
 }

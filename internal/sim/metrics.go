@@ -417,3 +417,11 @@ func (l *loaded) of(used float64, units int64) float64 {
 	}
 	return used / (float64(l.last-l.first) * float64(units))
 }
+
+// nominal is for how many seconds the cores of a job count as work that would run for so many.
+func nominal(j *workload.Job, runs int64) int64 {
+	if j.Work > 0 {
+		return j.Work
+	}
+	return runs
+}

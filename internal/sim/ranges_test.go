@@ -15,6 +15,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -23,7 +24,7 @@ import (
 func TestSpeedupIsExact(t *testing.T) {
 	// 100 s with the fewest of which a quarter is left where all of it shrinks.
 	for want, serial := range map[int64]int{25: LinearSpeedup, 33: 100, 48: 300, 100: MaxSerial} {
-		require.Equal(t, want, lasts(100, &bids.Request{Cores: 1, MinGPUs: 1, MaxGPUs: 4}, []nodeset.Segment{{Cores: 1, GPUs: 4}}, serial))
+		require.Equal(t, want, workload.Lasts(100, &bids.Request{Cores: 1, MinGPUs: 1, MaxGPUs: 4}, []nodeset.Segment{{Cores: 1, GPUs: 4}}, serial))
 	}
 	exact := func(t require.TestingT, d int64, low, k, serial, nodes int, mixed bool) {
 		r := bids.Request{Cores: nodes, MinGPUs: low, MaxGPUs: 255, MixedGPUs: mixed}
@@ -33,7 +34,7 @@ func TestSpeedupIsExact(t *testing.T) {
 			share := big.NewRat(int64(1000-serial)*int64(low), 1000*int64(k))
 			want.Mul(want, share.Add(share, big.NewRat(int64(serial), 1000)))
 		}
-		got := lasts(d, &r, segs, serial)
+		got := workload.Lasts(d, &r, segs, serial)
 		require.True(t, big.NewRat(got, 1).Cmp(want) >= 0 && big.NewRat(got-1, 1).Cmp(want) < 0, "%d instead of %v", got, want)
 	}
 	// The greatest product of 64 bits.
@@ -65,10 +66,10 @@ func TestFixGPUs(t *testing.T) {
 	one := bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1, MinGPUs: 1, MaxGPUs: 4}
 	both := bids.Request{Cores: 2, MinNodes: 2, MaxNodes: 2, MinGPUs: 2, MaxGPUs: 4}
 	plain := bids.Request{Cores: 1, MinNodes: 1, MaxNodes: 1, MinGPUs: 1}
-	for gpus, want := range map[int][2]int{0: {1, 2}, 1: {1, 2}, 2: {2, 2}, 3: {3, 3}, GreatestGPUs: {4, 3}} {
+	for gpus, want := range map[int][2]int{0: {1, 2}, 1: {1, 2}, 2: {2, 2}, 3: {3, 3}, generate.GreatestGPUs: {4, 3}} {
 		for _, serial := range []int{LinearSpeedup, 300} {
 			jobs := []workload.Job{jobOf(1, one, 0, 100, 120), jobOf(2, both, 200, 100, 120), jobOf(3, plain, 400, 100, 120)}
-			FixGPUs(mustTable(t, nodes), jobs, gpus, serial)
+			generate.FixGPUs(mustTable(t, nodes), jobs, gpus, serial)
 			for i, least := range []int{1, 2} {
 				k, share := want[i], float64(serial)/1000
 				share += (1 - share) * float64(least) / float64(k)
@@ -94,7 +95,7 @@ func TestPropertyFixGPUs(t *testing.T) {
 		nodes, jobs := drawWorkload(t)
 		was := slices.Clone(jobs)
 		serial, gpus := rapid.IntRange(0, 1000).Draw(t, "serial"), rapid.IntRange(0, 4).Draw(t, "GPUs")
-		FixGPUs(mustTable(t, nodes), jobs, gpus, serial)
+		generate.FixGPUs(mustTable(t, nodes), jobs, gpus, serial)
 		cores, work := 0, 0.0
 		for _, n := range nodes {
 			cores += int(n.Cores)

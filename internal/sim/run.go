@@ -235,7 +235,7 @@ func (s *simulator) runs(j *job, r *bids.Request, segs []nodeset.Segment) (runs,
 	if s.files != nil {
 		loading = s.files.Begin(j.Job, segs, s.now)
 	}
-	runs = s.capped(max(lasts(j.Duration, r, segs, s.cfg.Serial), 1)+loading, s.limit(j, r, segs))
+	runs = s.capped(max(workload.Lasts(j.Duration, r, segs, s.cfg.Serial), 1)+loading, s.limit(j, r, segs))
 	if j.Leaves > 0 {
 		runs = max(min(runs, j.Leaves-s.now), 1)
 	}
@@ -247,7 +247,7 @@ func (s *simulator) limit(j *job, r *bids.Request, segs []nodeset.Segment) int64
 	if !s.cfg.ShrinkLimits {
 		return j.TimeLimit
 	}
-	return max(lasts(j.TimeLimit, r, segs, s.cfg.Serial), 1)
+	return max(workload.Lasts(j.TimeLimit, r, segs, s.cfg.Serial), 1)
 }
 
 func (s *simulator) run(ctx context.Context) error {

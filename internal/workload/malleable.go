@@ -3,6 +3,8 @@
 package workload
 
 import (
+	"math/bits"
+
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -51,4 +53,24 @@ func (j *Job) OnNodes(n int) bids.Request {
 		r.Cores = n * r.TasksPerNode
 	}
 	return r
+}
+
+// Lasts is how long a job works on segs that would with the fewest GPUs of r for d, where serial
+// thousandths of it are not shortened by more: Amdahl's law; with 0 of them aucsched2, equation 5.
+// One whose nodes give different numbers of GPUs is taken to balance its work: its GPUs count in
+// all.
+func Lasts(d int64, r *bids.Request, segs []nodeset.Segment, serial int) int64 {
+	k, low := int64(segs[0].GPUs), int64(r.MinGPUs)
+	if r.MixedGPUs {
+		k, low = int64(nodeset.GPUs(segs)), low*int64(nodeset.Nodes(segs))
+	}
+	if low == 0 || k <= low {
+		return d
+	}
+	// d x (serial + (1000 - serial) x low / k) / 1000, rounded up
+	hi, lo := bits.Mul64(uint64(d), uint64(int64(serial)*k+int64(1000-serial)*low))
+	by := uint64(1000 * k)
+	lo, carry := bits.Add64(lo, by-1, 0)
+	q, _ := bits.Div64(hi+carry, lo, by)
+	return int64(q)
 }

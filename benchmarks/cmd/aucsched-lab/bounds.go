@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/aucsched/aucsched/benchmarks/bound"
@@ -21,7 +22,7 @@ func leastRuntime(r *sim.Result, cfg *sim.Config, jobs []workload.Job) (float64,
 	for _, u := range r.Unrun {
 		unrun[u.ID] = true
 	}
-	least, err := bound.Runtime(cfg.Nodes, without(sim.Soonest(jobs, cfg.Serial), func(j *workload.Job) bool { return unrun[j.ID] }))
+	least, err := bound.Runtime(cfg.Nodes, without(soonest(jobs, cfg.Serial), func(j *workload.Job) bool { return unrun[j.ID] }))
 	return least.Nodes, err
 }
 
@@ -43,7 +44,7 @@ func printBounds(out io.Writer, cfg *sim.Config, jobs []workload.Job, asJSON boo
 		return cli.BadInput(fmt.Errorf("--cluster: %w", err))
 	}
 	machine := place.NewMachine(table)
-	jobs = sim.Soonest(jobs, cfg.Serial)
+	jobs = soonest(jobs, cfg.Serial)
 	b, err := bound.Runtime(cfg.Nodes, without(jobs, func(j *workload.Job) bool { return machine.CanEverRun(&j.Request) != nil }))
 	if err != nil {
 		return err
@@ -59,4 +60,23 @@ func printBounds(out io.Writer, cfg *sim.Config, jobs []workload.Job, asJSON boo
 		fmt.Fprintf(t, "%s\tat least %.2f h\n", line.name, line.seconds/3600)
 	}
 	return t.Flush()
+}
+
+// soonest are jobs of which the malleable ones are as short as they can be on any of their numbers
+// of nodes, and as little work: what bounds the runtime of these bounds that of the malleable ones.
+func soonest(jobs []workload.Job, serial int) []workload.Job {
+	out := slices.Clone(jobs)
+	for i := range out {
+		j := &out[i]
+		if j.Span == (workload.Span{}) {
+			continue
+		}
+		n := j.Cores
+		if j.TasksPerNode > 0 {
+			n = max(j.MinNodes, 1)
+		}
+		least := float64(j.Span.Least) / sim.Speed(j.Span.Least, serial) / float64(n)
+		j.Duration = int64(float64(min(j.Duration, j.TimeLimit)) * sim.Speed(n, serial) * min(1/sim.Speed(j.Span.Most, serial), least))
+	}
+	return out
 }

@@ -93,9 +93,9 @@ func (r *rangeRow) run(ctx context.Context, gpus int, seed uint64) (*sim.Result,
 	}
 	switch gpus {
 	case fewestGPUs:
-		sim.FixGPUs(machine, w.Jobs, 0, r.serial)
+		generate.FixGPUs(machine, w.Jobs, 0, r.serial)
 	case greatestGPUs:
-		sim.FixGPUs(machine, w.Jobs, sim.GreatestGPUs, r.serial)
+		generate.FixGPUs(machine, w.Jobs, generate.GreatestGPUs, r.serial)
 	}
 	o := core.Preset(r.preset)
 	o.Serial, o.ShrinkLimits = r.serial, true
