@@ -95,9 +95,9 @@
 //
 //	snapshot -> nodesets -> bids -> model -> winners -> decisions
 //
-// To read how, go from Auction.Decide (auction.go) down its stages, each a struct with its own
-// file: clock, window, reservations (with claims, in timeline.go), bidding, model, winners (with
-// determiner), awards (with leftovers), preemption. A stage looks at earlier ones only.
+// To read how, go from Auction.Decide (auction.go) down its stages (stages.go), which open a window
+// (open.go), plan, reserve (with claims, in timeline.go), bid, choose winners, give out left-overs
+// and stop running jobs (awards, leftovers, preempt). No file uses one that leads back to it.
 //
 // # Promises
 //

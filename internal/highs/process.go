@@ -31,9 +31,6 @@ type process struct {
 	broken atomic.Pointer[error] // why the model was not sent, if that is our own fault
 }
 
-// memoryVariable tells a worker how many bytes it may take.
-const memoryVariable = "AUCSCHED_WORKER_MEMORY"
-
 // startProcess starts a worker and hands it q while its messages are awaited.
 func startProcess(command, env []string, q request) (*process, error) {
 	theirIn, in, err := os.Pipe()

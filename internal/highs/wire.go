@@ -15,6 +15,9 @@ import (
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
+// memoryVariable tells a worker how many bytes it may take.
+const memoryVariable = "AUCSCHED_WORKER_MEMORY"
+
 // The two streams start with these; the digit at the end is the version. What follows is a request
 // as gob has it, of who started the worker, or frames, little-endian and bounded, of whom nobody
 // trusts.

@@ -52,11 +52,6 @@ const PastFormat = SacctFormat + ",Eligible,Partition,ReqMem,Account,QOS"
 // defaultUnlimited is YEAR_MINUTES of Slurm's backfill.c, in seconds.
 const defaultUnlimited = 365 * 24 * 3600
 
-// SacctFormat is a value of sacct's --format that has all that ReadSacct uses:
-//
-//	sacct --allusers --allocations --parsable2 --starttime=... --format=...
-const SacctFormat = "JobID,Submit,Start,End,ElapsedRaw,TimelimitRaw,ReqCPUS,AllocCPUS,ReqNodes,NNodes,ReqTRES,AllocTRES,State,Priority,User"
-
 // Reasons for which ReadSacct skips jobs, beside ReadSWF's, and adjusts them.
 const (
 	skipStep      = "job step"

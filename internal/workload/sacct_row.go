@@ -9,6 +9,11 @@ import (
 	"strings"
 )
 
+// SacctFormat is a value of sacct's --format that has all that ReadSacct uses:
+//
+//	sacct --allusers --allocations --parsable2 --starttime=... --format=...
+const SacctFormat = "JobID,Submit,Start,End,ElapsedRaw,TimelimitRaw,ReqCPUS,AllocCPUS,ReqNodes,NNodes,ReqTRES,AllocTRES,State,Priority,User"
+
 // Row is a line of sacct's output, taken apart by the line of names.
 type Row struct {
 	Column map[string]int // index of a field by its name in lower case; nil before the names
