@@ -14,10 +14,10 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-
-	"github.com/spf13/cobra"
+	"time"
 
 	"github.com/aucsched/aucsched/internal/version"
+	"github.com/spf13/cobra"
 )
 
 // Exit statuses of a command.
@@ -148,4 +148,12 @@ func LinuxOnly(name string) *cobra.Command {
 			return BadInput(fmt.Errorf("%s: needs Linux, and this is %s", name, runtime.GOOS))
 		},
 	}
+}
+
+// Deadline turns a time limit into the moment when an answer is due; 0 is none.
+func Deadline(limit time.Duration) time.Time {
+	if limit <= 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(limit)
 }
