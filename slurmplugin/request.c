@@ -18,21 +18,6 @@
 /* More GPUs than any node has; keeps numbers in range. */
 #define MOST 1024
 
-static bool _number(const char *text, size_t len, uint32_t *out)
-{
-	uint32_t value = 0;
-
-	if (!len || (len > 9))
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		if (!isdigit((unsigned char) text[i]))
-			return false;
-		value = value * 10 + (text[i] - '0');
-	}
-	*out = value;
-	return true;
-}
-
 /* The end of the element that begins at text. */
 static const char *_element_end(const char *text)
 {
@@ -105,8 +90,8 @@ static const char *_read_range(const char *after, const char *count,
 {
 	const char *dash = memchr(count, '-', end - count);
 
-	if (!_number(count, dash - count, &range->low) ||
-	    !_number(dash + 1, end - dash - 1, &range->high))
+	if (!auc_digits((word_t) { count, dash - count }, &range->low) ||
+	    !auc_digits((word_t) { dash + 1, end - dash - 1 }, &range->high))
 		return "neither a range nor a GPU type of this cluster";
 	if (!_read_type(after, count, range->type))
 		return "what is before the range is no GPU type";
@@ -268,8 +253,9 @@ extern bool auc_range_read_note(const char *comment, auc_gpus_t *range)
 		len -= type + 1;
 	}
 	dash = memchr(note, '-', len);
-	return dash && _number(note, dash - note, &range->low) &&
-		_number(dash + 1, note + len - dash - 1, &range->high) &&
+	return dash && auc_digits((word_t) { note, dash - note }, &range->low) &&
+		auc_digits((word_t) { dash + 1, note + len - dash - 1 },
+			   &range->high) &&
 		range->low && (range->low <= range->high) &&
 		(range->high <= MOST);
 }

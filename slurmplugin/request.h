@@ -51,8 +51,8 @@ static inline word_t auc_after(word_t word, size_t len)
 	return (word_t) { word.at + len, word.len - len };
 }
 
-/* A number from 1 to most. */
-static inline bool auc_number(word_t word, uint32_t most, uint32_t *out)
+/* A number of at most nine digits. */
+static inline bool auc_digits(word_t word, uint32_t *out)
 {
 	uint32_t value = 0;
 
@@ -64,7 +64,13 @@ static inline bool auc_number(word_t word, uint32_t most, uint32_t *out)
 		value = value * 10 + (word.at[i] - '0');
 	}
 	*out = value;
-	return value && (value <= most);
+	return true;
+}
+
+/* A number from 1 to most. */
+static inline bool auc_number(word_t word, uint32_t most, uint32_t *out)
+{
+	return auc_digits(word, out) && *out && (*out <= most);
 }
 
 /* NUMBER or LOW-HIGH */
