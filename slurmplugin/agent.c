@@ -22,6 +22,7 @@
 #include "library.h"
 #include "model.h"
 #include "reason.h"
+#include "request.h"
 #include "save.h"
 #include "select_hooks.h"
 #include "settings.h"
@@ -335,6 +336,25 @@ static auc_select_hooks_t *_find_hooks(void)
 	found = auc_find_select_hooks();
 	unlock_slurmctld(locks);
 	return found;
+}
+
+/* Nothing is to be started before the first cycle, for which the library has to be loaded. */
+static void _claim_first(void)
+{
+	slurmctld_lock_t locks = { .conf = READ_LOCK };
+	word_t mode = { 0 };
+	bool starts_jobs;
+
+	lock_slurmctld(locks);
+	(void) auc_param(slurm_conf.sched_params, "auc_mode=", &mode);
+	starts_jobs = !auc_is(mode, "shadow") &&
+		auc_yes(slurm_conf.sched_params, "auc_enabled=", true);
+	unlock_slurmctld(locks);
+	if (!starts_jobs)
+		return;
+	hooks = _find_hooks();
+	_set_claim(CLAIM_SECONDS);
+	_set_hooks(true);
 }
 
 /* What has to be done without cycles too. */
@@ -981,10 +1001,7 @@ static void *_run(void *arg)
 	if (!status.began)	/* counters go on when Slurm loads its plug-ins anew */
 		status.began = time(NULL);
 	_close_hooks(false);
-	_read_settings();
-	/* Nothing is to be started before the first cycle. */
-	if (settings.enabled && !settings.shadow)
-		_set_claim(CLAIM_SECONDS);
+	_claim_first();
 	do {
 		if (reconfig || !xstrcmp(status.state, "no-shim")) {
 			_read_settings();
