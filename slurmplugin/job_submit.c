@@ -368,7 +368,7 @@ static int _take_range(job_desc_msg_t *job_desc, char **note, char **err_msg)
 	switch (auc_range_parse(job_desc->tres_per_node, _is_type, &range,
 				&error)) {
 	case AUC_RANGE_NONE:
-		auc_range_drop_note(note);
+		auc_note_drop(note, AUC_RANGE_NOTE);
 		return SLURM_SUCCESS;
 	case AUC_RANGE_BAD:
 		return _refuse_submit(err_msg, error, ESLURM_INVALID_GRES);
@@ -393,7 +393,7 @@ static void _from_comment(job_desc_msg_t *job_desc)
 
 	if (!auc_range_read_note(job_desc->comment, &range))
 		return;
-	auc_range_drop_note(&job_desc->comment);
+	auc_note_drop(&job_desc->comment, AUC_RANGE_NOTE);
 	xstrfmtcat(job_desc->tres_per_node, "%s" AUC_GRES_PREFIX "gpu:%s%s%u-%u",
 		   job_desc->tres_per_node ? "," : "", range.type,
 		   range.type[0] ? ":" : "", range.low, range.high);
@@ -452,7 +452,8 @@ static int _check_input(const char *comment, char **err_msg)
 	auc_input_t input;
 	char *error = NULL;
 
-	if (!auc_locality_is_on(slurm_conf.sched_params) ||
+	/* Else the word input= is not ours. */
+	if (!auc_yes(slurm_conf.sched_params, "auc_locality=", false) ||
 	    (auc_input_parse(comment, &input, &error) != AUC_INPUT_BAD))
 		return SLURM_SUCCESS;
 	return _refuse_submit(err_msg, error, EINVAL);

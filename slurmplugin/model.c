@@ -92,7 +92,13 @@ extern bool auc_gres_is_gpu(uint32_t id)
 extern bool auc_gpu_range(const job_record_t *job_ptr, uint32_t *low,
 			  uint32_t *high)
 {
-	return auc_range_find_note(job_ptr->admin_comment, low, high);
+	auc_gpus_t range;
+
+	if (!auc_range_read_note(job_ptr->admin_comment, &range))
+		return false;
+	*low = range.low;
+	*high = range.high;
+	return true;
 }
 
 /* The job's "gres:gpu[:type]:N" with another number; other gres stay as they are. */
@@ -822,7 +828,7 @@ static void _set_numbers(job_record_t *job_ptr, const auc_alternative_t *a)
 
 static int _set_gres(job_record_t *job_ptr, const auc_alternative_t *a)
 {
-	auc_range_drop_note(&job_ptr->admin_comment);
+	auc_note_drop(&job_ptr->admin_comment, AUC_RANGE_NOTE);
 	if (!a->high)
 		return SLURM_SUCCESS;
 	job_ptr->tres_per_node = xstrdup_printf(AUC_GRES_PREFIX "gpu:%s%s%u",
@@ -863,6 +869,7 @@ static void _set_tres(job_record_t *job_ptr)
 /* What the job asked for first, for when it is in the queue again. */
 static bool _note_first(job_record_t *job_ptr, const auc_kept_t *kept)
 {
+	auc_gpus_t range;
 	auc_first_t first = {
 		.tasks = kept->num_tasks,
 		.min_nodes = kept->min_nodes,
@@ -879,8 +886,10 @@ static bool _note_first(job_record_t *job_ptr, const auc_kept_t *kept)
 		.tres_per_node = kept->tres_per_node,
 	};
 
-	if (!auc_range_find_note(kept->admin_comment, &first.low, &first.high))
-		first.low = first.high = 0;
+	if (auc_range_read_note(kept->admin_comment, &range)) {
+		first.low = range.low;
+		first.high = range.high;
+	}
 	return auc_first_set_note(&job_ptr->admin_comment, &first);
 }
 
@@ -978,7 +987,7 @@ static void _restore_first(job_record_t *job_ptr, const auc_first_t *first)
 	if (first->flags & AUC_FIRST_IMPLIED)
 		job_ptr->bit_flags |= AUC_IMPLIED_MAX_NODES;
 	auc_note_drop(&job_ptr->admin_comment, AUC_FIRST_NOTE);
-	auc_range_drop_note(&job_ptr->admin_comment);
+	auc_note_drop(&job_ptr->admin_comment, AUC_RANGE_NOTE);
 	if (first->high)
 		auc_range_add_note_of(&job_ptr->admin_comment,
 				      first->tres_per_node, first->low,

@@ -260,23 +260,6 @@ extern bool auc_range_read_note(const char *comment, auc_gpus_t *range)
 		(range->high <= MOST);
 }
 
-extern bool auc_range_find_note(const char *comment, uint32_t *low,
-				uint32_t *high)
-{
-	auc_gpus_t range;
-
-	if (!auc_range_read_note(comment, &range))
-		return false;
-	*low = range.low;
-	*high = range.high;
-	return true;
-}
-
-extern void auc_range_drop_note(char **comment)
-{
-	auc_note_drop(comment, AUC_RANGE_NOTE);
-}
-
 extern void auc_range_add_note(char **comment, const auc_gpus_t *range)
 {
 	char text[AUC_TYPE_SIZE + 32];
@@ -858,11 +841,6 @@ extern auc_input_found_t auc_input_parse(const char *comment,
 	return AUC_INPUT_BAD;
 }
 
-extern bool auc_locality_is_on(const char *sched_params)
-{
-	return auc_yes(sched_params, "auc_locality=", false);
-}
-
 /* ---- Updates that are not judged yet ---- */
 
 /*
@@ -943,7 +921,7 @@ static void _take_over(job_record_t *job_ptr, const char *range)
 	}
 	if (!range[0])
 		return;
-	auc_range_drop_note(comment);
+	auc_note_drop(comment, AUC_RANGE_NOTE);
 	note = xstrdup_printf("auc:%s", range);
 	if (auc_range_read_note(note, &gpus))
 		auc_range_add_note(comment, &gpus);

@@ -137,8 +137,6 @@ extern char *auc_range_plain(const char *text);
 
 /* The noted range, false if there is none. IN comment - may be NULL */
 extern bool auc_range_read_note(const char *comment, auc_gpus_t *range);
-extern bool auc_range_find_note(const char *comment, uint32_t *low,
-				uint32_t *high);
 
 /* Adds a note to *comment, in place of one that is there. */
 extern void auc_range_add_note(char **comment, const auc_gpus_t *range);
@@ -146,9 +144,6 @@ extern void auc_range_add_note(char **comment, const auc_gpus_t *range);
 /* The same for a range of the GPUs that a list asks for: of their type. IN list - may be NULL */
 extern void auc_range_add_note_of(char **comment, const char *list,
 				  uint32_t low, uint32_t high);
-
-/* Takes the note out of *comment, which becomes NULL when nothing else is left. */
-extern void auc_range_drop_note(char **comment);
 
 /*
  * Alternative requests of a job, and its first one, as they are noted on the job. Plain string
@@ -261,9 +256,6 @@ extern auc_input_found_t auc_input_parse(const char *comment,
 
 /* The same number for the same text, on any machine and for ever; not 0. */
 extern uint64_t auc_id_of(const char *text, size_t len);
-
-/* Whether SchedulerParameters has auc_locality=yes: only then the word input= is ours. */
-extern bool auc_locality_is_on(const char *sched_params);
 
 /*
  * Updates of a job that slurmctld has not judged yet. job_modify() is asked before slurmctld

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common.h"
 #include "../request.h"
 #include "../settings.h"
 #include "aucsched.h"
@@ -135,7 +136,7 @@ static void _test_locality(void)
 		auc_settings_t s = units_settings(params);
 
 		CHECK(s.locality == localities[i].on, "%s", params);
-		CHECK(auc_locality_is_on(params) == localities[i].on, "%s", params);
+		CHECK(auc_yes(params, "auc_locality=", false) == localities[i].on, "%s", params);
 	}
 }
 

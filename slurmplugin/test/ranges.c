@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common.h"
 #include "../request.h"
 #include "units.h"
 
@@ -176,19 +177,18 @@ static void _test_notes(void)
 		const char *before = comments[i / ARRAY_SIZE(ranges)];
 		const auc_gpus_t *range = &ranges[i % ARRAY_SIZE(ranges)];
 		char *comment = xstrdup(before);
-		uint32_t low = 0, high = 0;
 		auc_gpus_t got;
 
-		CHECK(!auc_range_find_note(comment, &low, &high), "%s",
+		CHECK(!auc_range_read_note(comment, &got), "%s",
 		      comment);
 		auc_range_add_note(&comment, &first);
 		auc_range_add_note(&comment, range);	/* in place of the first */
-		CHECK(auc_range_find_note(comment, &low, &high) &&
-		      (low == range->low) && (high == range->high), "%s", comment);
+		CHECK(auc_range_read_note(comment, &got) &&
+		      (got.low == range->low) && (got.high == range->high), "%s", comment);
 		CHECK(auc_range_read_note(comment, &got) &&
 		      !memcmp(&got, range, sizeof(got)), "%s", comment);
-		auc_range_drop_note(&comment);
-		CHECK(!auc_range_find_note(comment, &low, &high), "%s",
+		auc_note_drop(&comment, AUC_RANGE_NOTE);
+		CHECK(!auc_range_read_note(comment, &got), "%s",
 		      comment);
 		if (before && strcmp(before, ";"))
 			CHECK(!xstrcmp(comment, before), "%s became %s",
@@ -267,7 +267,7 @@ extern void units_fuzz_range(const char *text)
 	xfree(comment);
 	xfree(single);
 	comment = xstrdup(text);
-	auc_range_drop_note(&comment);
+	auc_note_drop(&comment, AUC_RANGE_NOTE);
 	auc_range_add_note(&comment, &(auc_gpus_t) { .low = 5, .high = 6 });
 	CHECK(auc_range_read_note(comment, &range) && (range.low == 5), "%s",
 	      text);
