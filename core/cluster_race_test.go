@@ -323,3 +323,50 @@ func BenchmarkCluster(b *testing.B) {
 	}
 	b.ReportMetric(float64(started)/float64(b.N), "starts/op")
 }
+
+// BenchmarkClusterOfManyWaiting is a cycle of a full cluster: 2,000 nodes and 100,000 waiting jobs, of
+// which one comes and one has ended since the cycle before.
+func BenchmarkClusterOfManyWaiting(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	clock := &fakeClock{midnight}
+	c, err := core.NewCluster(core.ClusterOptions{Clock: clock.Now})
+	require.NoError(b, err)
+	for n := range 2000 {
+		require.NoError(b, setNode(c, fmt.Sprint("n", n), nodeset.Capacity{Cores: 64, GPUs: 4}, true))
+	}
+	next := 0
+	submit := func() {
+		nodes := 1 << r.IntN(5)
+		require.NoError(b, c.Submit(core.JobSpec{ID: fmt.Sprint(next), Priority: 1 + r.Int64N(1000),
+			TimeLimit: time.Duration(1+r.IntN(24)) * time.Hour,
+			Request:   bids.Request{Cores: nodes * 32, MinNodes: nodes, MaxNodes: nodes, MinGPUs: r.IntN(5)}}))
+		next++
+	}
+	for range 100_000 {
+		submit()
+	}
+	var running []string
+	decide := func() {
+		cycle, err := c.Decide(context.Background())
+		require.NoError(b, err)
+		for _, s := range cycle.Starts {
+			running = append(running, s.Job)
+		}
+	}
+	for range 30 {
+		clock.Advance(time.Minute)
+		decide()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		i := r.IntN(len(running))
+		require.NoError(b, c.Ended(running[i]))
+		running[i] = running[len(running)-1]
+		running = running[:len(running)-1]
+		submit()
+		clock.Advance(time.Minute)
+		b.StartTimer()
+		decide()
+	}
+}
