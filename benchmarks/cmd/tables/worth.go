@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -88,6 +90,24 @@ var worthMixes = []struct {
 	{"128x2", "lublin-70", 30}, {"128x2", "lublin-90", 30}, {"128x2", "lublin-110", 30},
 	{"1408x12x3", "tsubame-1.NC", 5}, {"1408x12x3", "tsubame-2.NC", 5},
 	{"1024x8x2", "IV.1", 5}, {"1024x8x2", "V.1", 5},
+	{"128x2", "lublin-70" + inexact, 30}, {"128x2", "lublin-90" + inexact, 30}, {"128x8x2", "V.1" + inexact, 5},
+}
+
+// inexact is the end of a row's name in which jobs have limits as users set them: see usersLimits.
+const inexact = " with users' limits"
+
+// usersLimits has one job in seven run to its limit, as where it is ended there, and the others for a
+// part of it that is uniform from a tenth on. Limits are full quarters of an hour.
+func usersLimits(jobs []workload.Job, seed uint64) {
+	const quarter = 900
+	rng := rand.New(rand.NewPCG(seed, 7))
+	for i := range jobs {
+		limit := float64(jobs[i].Duration)
+		if rng.IntN(7) > 0 {
+			limit /= 0.1 + 0.9*rng.Float64()
+		}
+		jobs[i].TimeLimit = int64(math.Ceil(limit/quarter)) * quarter
+	}
 }
 
 // worthParts is into how many parts each of realTraces is cut.
@@ -141,9 +161,13 @@ func (o *worthOptions) cases() (cases []worthCase, err error) {
 			return nil, err
 		}
 		for seed := o.seeds.First; seed <= o.seeds.Last; seed++ {
-			w, err := generate.Generate(generate.GeneratorPrefix+m.name, nodes, seed)
+			name, users := strings.CutSuffix(m.name, inexact)
+			w, err := generate.Generate(generate.GeneratorPrefix+name, nodes, seed)
 			if err != nil {
 				return nil, err
+			}
+			if users {
+				usersLimits(w.Jobs, seed)
 			}
 			cases = append(cases, worthCase{m.name + ", " + m.machine, fmt.Sprint("seed ", seed), nodes, nil, m.interval, seed, w.Jobs})
 		}
