@@ -118,12 +118,7 @@ func (s *snapshot) loadJobCharges(in *Input) {
 // loadAlternativeCharges says what alternatives count.
 func (s *snapshot) loadAlternativeCharges(in *Input) {
 	s.eachCharges(in, "alternative_charges", in.AlternativeCharges, len(in.Alternatives),
-		func(f flaw, of int) {
-			if of >= 0 {
-				of = s.jobOfAlternative(in, of)
-			}
-			s.leaveOutUser(f, of)
-		},
+		func(f flaw, of int) { s.leaveOutUser(f, s.jobOfAlternative(in, of)) },
 		func(of int, charges nodeset.Uses) {
 			if at := s.otherAt[of]; at >= 0 {
 				s.others[at].Charges = charges

@@ -196,12 +196,7 @@ func (s *snapshot) leaveOutUser(f flaw, of int) {
 // of the input where its request is.
 func (s *snapshot) loadAlternativeUses(in *Input) {
 	s.eachUses(in, "alternative_uses", in.AlternativeUses, len(in.Alternatives),
-		func(f flaw, of int) {
-			if of >= 0 {
-				of = s.jobOfAlternative(in, of)
-			}
-			s.leaveOutUser(f, of)
-		},
+		func(f flaw, of int) { s.leaveOutUser(f, s.jobOfAlternative(in, of)) },
 		func(of int, uses nodeset.Uses) {
 			if at := s.otherAt[of]; at >= 0 {
 				s.others[at].Uses = uses
@@ -209,10 +204,10 @@ func (s *snapshot) loadAlternativeUses(in *Input) {
 		})
 }
 
-// jobOfAlternative is the job of alternative i of the input, -1 if there is none.
+// jobOfAlternative is the job of alternative i of the input, -1 if there is none, as where i is below 0.
 func (s *snapshot) jobOfAlternative(in *Input, i int) int {
-	if job := in.Alternatives[i].Job; uint64(job) < uint64(len(in.Jobs)) {
-		return int(job)
+	if i >= 0 && uint64(in.Alternatives[i].Job) < uint64(len(in.Jobs)) {
+		return int(in.Alternatives[i].Job)
 	}
 	return -1
 }

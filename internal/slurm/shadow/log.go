@@ -118,26 +118,47 @@ func (m *Samples) add(s *Sample) {
 	m.queue += float64(s.Queue)
 }
 
+// Line is what is known of a run of a job at the moment, and nothing is remembered of it: readers
+// put lines of the same run together. So a file may lose its beginning, and a slurmctld that starts
+// anew need not read it.
+type Line struct {
+	Job       int64  `json:"job"` // of a task: its array's
+	Task      *int64 `json:"task,omitempty"`
+	Restarts  int64  `json:"restarts,omitempty"`
+	User      int64  `json:"user"`
+	Submit    int64  `json:"submit"`
+	Eligible  int64  `json:"eligible"`
+	CPUs      int64  `json:"cpus"` // asked for
+	Nodes     int64  `json:"nodes"`
+	Partition string `json:"partition,omitempty"`
+	Left      string `json:"left,omitempty"`
+	Would     *At    `json:"would,omitempty"`
+	Slurm     *At    `json:"slurm,omitempty"`
+	End       int64  `json:"end,omitempty"`
+	State     string `json:"state,omitempty"`
+}
+
+// At is a [Place] as a line has it.
+type At struct {
+	Time    int64  `json:"time"`
+	CPUs    int64  `json:"cpus"`
+	GPUs    int64  `json:"gpus"`
+	Nodes   string `json:"nodes"`
+	Class   string `json:"class,omitempty"`
+	Victims int64  `json:"victims,omitempty"`
+	Before  string `json:"before,omitempty"`
+}
+
 // line is any line of the file.
 type line struct {
-	Shadow    int64           `json:"shadow"`
-	Version   string          `json:"version"`
-	Slurm     json.RawMessage `json:"slurm"` // a version, or a place
-	Settings  string          `json:"settings"`
-	Interval  int64           `json:"interval_s"`
-	Job       *int64          `json:"job"`
-	Task      *int64          `json:"task"`
-	Restarts  int64           `json:"restarts"`
-	User      int64           `json:"user"`
-	Partition string          `json:"partition"`
-	Submit    int64           `json:"submit"`
-	Eligible  int64           `json:"eligible"`
-	CPUs      int64           `json:"cpus"`
-	Nodes     int64           `json:"nodes"`
-	Left      string          `json:"left"`
-	Would     *Place          `json:"would"`
-	End       int64           `json:"end"`
-	State     string          `json:"state"`
+	Line
+	Shadow   int64           `json:"shadow"`
+	Version  string          `json:"version"`
+	Slurm    json.RawMessage `json:"slurm"` // a version, or a place
+	Settings string          `json:"settings"`
+	Interval int64           `json:"interval_s"`
+	Job      *int64          `json:"job"`
+	Would    *Place          `json:"would"`
 }
 
 func newLog() *Log { return &Log{runs: map[Key]*Run{}, words: map[string]string{}} }

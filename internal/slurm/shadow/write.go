@@ -27,37 +27,6 @@ type File struct {
 	Settings string      `json:"settings,omitempty"`
 }
 
-// Line is what is known of a run of a job at the moment, and nothing is remembered of it: readers
-// put lines of the same run together. So a file may lose its beginning, and a slurmctld that starts
-// anew need not read it.
-type Line struct {
-	Job       int64  `json:"job"` // of a task: its array's
-	Task      *int64 `json:"task,omitempty"`
-	Restarts  int64  `json:"restarts,omitempty"`
-	User      int64  `json:"user"`
-	Submit    int64  `json:"submit"`
-	Eligible  int64  `json:"eligible"`
-	CPUs      int64  `json:"cpus"` // asked for
-	Nodes     int64  `json:"nodes"`
-	Partition string `json:"partition,omitempty"`
-	Left      string `json:"left,omitempty"`
-	Would     *At    `json:"would,omitempty"`
-	Slurm     *At    `json:"slurm,omitempty"`
-	End       int64  `json:"end,omitempty"`
-	State     string `json:"state,omitempty"`
-}
-
-// At is a [Place] as a line has it.
-type At struct {
-	Time    int64  `json:"time"`
-	CPUs    int64  `json:"cpus"`
-	GPUs    int64  `json:"gpus"`
-	Nodes   string `json:"nodes"`
-	Class   string `json:"class,omitempty"`
-	Victims int64  `json:"victims,omitempty"`
-	Before  string `json:"before,omitempty"`
-}
-
 const (
 	sampleSeconds = 60 // from one sample to the next
 	againSeconds  = 10 // after a write that failed
