@@ -2,7 +2,10 @@
 
 package engine
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Stake is struct aucsched_stake: what is lost when a running job is preempted.
 type Stake struct {
@@ -39,6 +42,11 @@ func Price(in *Input, stakes []Stake) (shift int, err error) {
 	}
 	if len(in.Jobs) == 0 || len(stakes) == 0 {
 		return 0, nil
+	}
+	for i := range in.Jobs {
+		if p := in.Jobs[i].Priority; p > MaxPriority || p > in.Jobs[0].Priority {
+			return 0, &InputError{"jobs", i, "priority", p, fmt.Sprintf("must be at most %d, and that of the first", MaxPriority)}
+		}
 	}
 	for most := in.Jobs[0].Priority; most > 0 && most<<(shift+1) <= MaxPriority; { // the first has most
 		shift++

@@ -84,4 +84,10 @@ func TestPriceRefuses(t *testing.T) {
 	in.Running[0].Segments = 2
 	_, err = Price(in, []Stake{{}})
 	require.Error(t, err)
+	for _, priorities := range [][2]uint64{{1 << 63, 1}, {MaxPriority + 1, 1}, {1, 2}, {1, 1 << 63}} {
+		in = staked(make([]Stake, 1), make([]uint8, 1))
+		in.Jobs = []Job{{Priority: priorities[0]}, {Priority: priorities[1]}}
+		_, err = Price(in, []Stake{{}})
+		require.ErrorContains(t, err, "priority", "%v", priorities)
+	}
 }
