@@ -281,6 +281,13 @@ func TestClusterForgetsEndedJobs(t *testing.T) {
 	require.Zero(t, core.Kept(c))
 }
 
+// drawnJob has a power of two of nodes, below 2^widths.
+func drawnJob(r *rand.Rand, id, widths int) core.JobSpec {
+	nodes := 1 << r.IntN(widths)
+	return core.JobSpec{ID: fmt.Sprint(id), Priority: 1 + r.Int64N(1000), TimeLimit: time.Duration(1+r.IntN(24)) * time.Hour,
+		Request: bids.Request{Cores: nodes * 32, MinNodes: nodes, MaxNodes: nodes, MinGPUs: r.IntN(5)}}
+}
+
 // BenchmarkCluster is a cycle of a busy cluster: 1,000 nodes and 500 waiting jobs, of which some
 // start, and as many come anew and end.
 func BenchmarkCluster(b *testing.B) {
@@ -297,10 +304,7 @@ func BenchmarkCluster(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		for ; waiting < 500; waiting++ {
-			nodes := 1 << r.IntN(7)
-			require.NoError(b, c.Submit(core.JobSpec{ID: fmt.Sprint(next), Priority: 1 + r.Int64N(1000),
-				TimeLimit: time.Duration(1+r.IntN(24)) * time.Hour,
-				Request:   bids.Request{Cores: nodes * 32, MinNodes: nodes, MaxNodes: nodes, MinGPUs: r.IntN(5)}}))
+			require.NoError(b, c.Submit(drawnJob(r, next, 7)))
 			next++
 		}
 		for range len(running) / 10 {
@@ -336,10 +340,7 @@ func BenchmarkClusterOfManyWaiting(b *testing.B) {
 	}
 	next := 0
 	submit := func() {
-		nodes := 1 << r.IntN(5)
-		require.NoError(b, c.Submit(core.JobSpec{ID: fmt.Sprint(next), Priority: 1 + r.Int64N(1000),
-			TimeLimit: time.Duration(1+r.IntN(24)) * time.Hour,
-			Request:   bids.Request{Cores: nodes * 32, MinNodes: nodes, MaxNodes: nodes, MinGPUs: r.IntN(5)}}))
+		require.NoError(b, c.Submit(drawnJob(r, next, 5)))
 		next++
 	}
 	for range 100_000 {
