@@ -25,7 +25,7 @@ func (c *Cluster) claimed() (claims []Claim) {
 			segs, gone = append(segs, now...), gone || err != nil
 		}
 		if !gone {
-			claims = append(claims, Claim{For: x.For, Segs: segs, Until: x.Until})
+			claims = append(claims, Claim{For: x.For, Segs: segs, Alternative: x.Alternative, Until: x.Until})
 		}
 	}
 	for _, r := range c.booked {

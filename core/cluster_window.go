@@ -76,7 +76,7 @@ func (c *Cluster) window() (*format.Window, error) {
 		if k.Reservation != "" {
 			continue
 		}
-		claim, err := format.NewClaim(k.For, c.machine.names, k.Segs, k.Until-c.now)
+		claim, err := format.NewClaim(k.For, c.machine.names, k.Segs, k.Alternative, k.Until-c.now)
 		f.Claims, x.err = append(f.Claims, claim), cmp.Or(x.err, err)
 	}
 	return f, x.err
@@ -534,7 +534,7 @@ func (r *windowReader) claims() error {
 		if err := r.within("claims", i, "until_s", x.Until, NoTimeLimit); err != nil {
 			return err
 		}
-		k.For, k.Until = x.For, x.Until
+		k.For, k.Alternative, k.Until = x.For, x.Alternative, x.Until
 		for part, p := range append([]format.Place{x.Place}, x.Components...) {
 			prefix := ""
 			if part > 0 {

@@ -743,20 +743,16 @@ func (x *preemption) claimFree(o claimed, w *window, p *Plan) bool {
 	return x.askPlace(o, w) && x.claimStart(o.job, p)
 }
 
-// askPlace sets the way in which a job can be met on the place that it claims, and x.segs to that.
+// askPlace sets the way in which a job is met on the place that it claims, and x.segs to that.
 func (x *preemption) askPlace(o claimed, w *window) bool {
 	job := x.s.Pending[o.job]
-	for x.way = 0; ; x.way++ {
-		r, ok := job.Way(x.way)
-		if !ok {
-			return false
-		}
-		if place.CheckSegments(&r, o.Segs, x.s.Nodes.Len()) == nil && checkBelow(x.s.Topology, &r, o.Segs) == nil &&
-			barred(x.s.Claims, x.s.Now, job, o.Segs) == nil {
-			break
-		}
+	r, ok := job.Way(o.Alternative)
+	if !ok || place.CheckSegments(&r, o.Segs, x.s.Nodes.Len()) != nil || checkBelow(x.s.Topology, &r, o.Segs) != nil ||
+		barred(x.s.Claims, x.s.Now, job, o.Segs) != nil {
+		return false
 	}
 	x.ask(w, job)
+	x.way = o.Alternative
 	x.segs = append(x.segs[:0], o.Segs...)
 	if x.s.Nodes.ShareOf(x.ways[x.way].Spec.More()) > 0 {
 		x.segs[0].Bin = 0 // GPUs in shared use may have other numbers by now
@@ -910,7 +906,8 @@ func (x *preemption) claim(p *Plan) {
 	}
 	for i := range p.Decisions {
 		if d := &p.Decisions[i]; waits(d) {
-			p.Claims = append(p.Claims, Claim{For: x.s.Pending[d.Job].ID, Segs: slices.Clone(d.Segs), Until: x.s.Now + claimSeconds})
+			p.Claims = append(p.Claims, Claim{For: x.s.Pending[d.Job].ID, Segs: slices.Clone(d.Segs),
+				Alternative: d.Alternative, Until: x.s.Now + claimSeconds})
 		}
 	}
 	for i := range x.s.Claims {

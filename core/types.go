@@ -147,6 +147,8 @@ type Claim struct {
 	// Segs is the place, as in a Decision, or the nodes of a reservation. If it is not what the job
 	// asks for it is none.
 	Segs []nodeset.Segment
+	// Alternative is the way in which the job is met there, as in a Decision.
+	Alternative int
 	// From is when a reservation begins, and Until the second until which the claim holds.
 	From, Until int64
 }

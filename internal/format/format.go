@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/internal/hostlist"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -131,24 +132,23 @@ type Reservation struct {
 type Claim struct {
 	For string `json:"for"`
 	Place
-	Components []Place `json:"components,omitempty"`
-	Until      int64   `json:"until_s"`
+	Components  []Place `json:"components,omitempty"`
+	Alternative int     `json:"alternative,omitempty"`
+	Until       int64   `json:"until_s"`
 }
 
-// NewClaim is that of a job which is to be on segs, part after part, until so many seconds from now.
-func NewClaim(job string, names []string, segs []nodeset.Segment, until int64) (c Claim, err error) {
-	c.For, c.Until = job, until
+// NewClaim is that of a job which is to be on segs, part after part, in that way, until so many seconds from now.
+func NewClaim(job string, names []string, segs []nodeset.Segment, way int, until int64) (c Claim, err error) {
+	c.For, c.Alternative, c.Until = job, way, until
 	for k := 0; len(segs) > 0 && err == nil; k++ {
-		n := 1
-		for ; n < len(segs) && segs[n].Part == segs[0].Part; n++ {
-		}
+		var part []nodeset.Segment
+		part, segs = place.CutPart(segs)
 		var p Place
-		if p, err = NewPlace(names, segs[:n]); k == 0 {
+		if p, err = NewPlace(names, part); k == 0 {
 			c.Place = p
 		} else {
 			c.Components = append(c.Components, p)
 		}
-		segs = segs[n:]
 	}
 	return c, err
 }

@@ -74,7 +74,7 @@ func NewOutcome(policy string, w *Window, p *core.Plan) (*Outcome, error) {
 		o.Preempted = append(o.Preempted, stop)
 	}
 	for _, k := range p.Claims {
-		claim, err := format.NewClaim(k.For, w.Names, k.Segs, k.Until-w.Snapshot.Now)
+		claim, err := format.NewClaim(k.For, w.Names, k.Segs, k.Alternative, k.Until-w.Snapshot.Now)
 		if err != nil {
 			return nil, fmt.Errorf("claim of %s: %w", k.For, err)
 		}
