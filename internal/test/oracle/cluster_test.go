@@ -5,6 +5,7 @@ package oracle
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -183,23 +184,22 @@ func (l *life) remove(id string) {
 func (l *life) ended(t require.TestingT, id string) {
 	require.NoError(t, l.c.Ended(id))
 	at := slices.IndexFunc(l.w.Running, func(c Claim) bool { return c.ID == id })
-	if l.w.Running[at].To >= l.w.Now+Endless/2 {
-		l.mayNow()
+	if l.w.Running[at].To >= l.w.Now+Endless/2 { // who could have no place while it ran comes before those behind, who could
+		l.forgetFrom(func(_ *Job, _ int64, told bool) bool { return !told })
 	}
 	l.w.Running = slices.Delete(l.w.Running, at, at+1)
 }
 
-// mayNow is of the end of a job without an end: who could not have a place told while it ran comes
-// before those behind, who could.
-func (l *life) mayNow() {
+// forgetFrom forgets what was told from the first job of the queue on of which is holds, by whether it
+// was told a time, and which.
+func (l *life) forgetFrom(is func(j *Job, was int64, told bool) bool) {
+	on := false
 	for i := range l.w.Jobs {
-		if _, ok := l.told[l.w.Jobs[i].ID]; ok {
-			continue
-		}
-		for _, j := range l.w.Jobs[i+1:] {
+		j := &l.w.Jobs[i]
+		was, told := l.told[j.ID]
+		if on = on || is(j, was, told); on {
 			delete(l.told, j.ID)
 		}
-		return
 	}
 }
 
@@ -298,9 +298,7 @@ func (l *life) cycle(t *testing.T) string {
 			return "3a: " + broken
 		}
 	}
-	if l.late() {
-		clear(l.told)
-	}
+	l.forgetLate()
 	if broken := l.hear(o); broken != "" {
 		return "3b: " + broken
 	}
@@ -309,9 +307,20 @@ func (l *life) cycle(t *testing.T) string {
 	return ""
 }
 
-// late reports whether jobs start later than was decided, as the end of those who were stopped for
-// them took time: they come before all others, and run longer beside these than was known.
-func (l *life) late() bool { return len(l.expected) > 0 && l.w.Now > l.decided }
+// forgetLate forgets what need not be kept as time has passed since the cycle before: the ends of those
+// who start later than was decided, as the end of who was stopped for them took time, and places that
+// reach into a reservation by now.
+func (l *life) forgetLate() {
+	ends := int64(math.MaxInt64)
+	for i := range l.w.Jobs {
+		if j := &l.w.Jobs[i]; l.expected[j.ID] && l.w.Now > l.decided {
+			ends = min(ends, l.decided+j.Limit)
+		}
+	}
+	l.forgetFrom(func(j *Job, was int64, told bool) bool {
+		return told && (was >= ends || was < l.w.Now && l.w.may(j, was) != l.w.may(j, l.w.Now))
+	})
+}
 
 // hear compares what jobs are told with what they were.
 func (l *life) hear(o *Outcome) string {

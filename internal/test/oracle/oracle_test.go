@@ -32,7 +32,13 @@ const enough = 2000
 type tally struct{ judged, broken map[string]int }
 
 func (a *tally) count(w *World, broken bool) {
-	for _, f := range append([]string{"", w.Preset}, w.Features...) {
+	keys := append([]string{"", w.Preset}, w.Features...)
+	for i := range known {
+		if f := known[i].feature; strings.Contains(f, " ") && known[i].of(w) && !slices.Contains(keys, f) {
+			keys = append(keys, f)
+		}
+	}
+	for _, f := range keys {
 		if a.judged[f]++; broken {
 			a.broken[f]++
 		}
@@ -53,10 +59,15 @@ func (a *tally) judge(t *testing.T, rule string) {
 	}
 }
 
+// of reports whether a window has all that a violation needs.
+func (v *violation) of(w *World) bool {
+	return !slices.ContainsFunc(strings.Fields(v.feature), func(f string) bool { return f != w.Preset && !slices.Contains(w.Features, f) })
+}
+
 // knownFor is what is known to fail of a rule in such a window; nil if nothing is.
 func knownFor(rule string, w *World) *violation {
 	for i := range known {
-		if v := &known[i]; v.rule == rule && (v.feature == "" || v.feature == w.Preset || slices.Contains(w.Features, v.feature)) {
+		if v := &known[i]; v.rule == rule && v.of(w) {
 			return v
 		}
 	}
