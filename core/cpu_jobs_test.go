@@ -39,7 +39,8 @@ func startsOffGPUs(t require.TestingT, a *Auction, s *Snapshot, job *Job) bool {
 func TestCPUJobsKeepOffGPUs(t *testing.T) {
 	a := auctionOf(t, func(*AuctionOptions) {})
 	suited, beside, late := 0, 0, 0
-	checkUntil(t, func() bool { return suited > 100 && beside > 100 }, func(t *rapid.T) {
+	// the late ones are several in one window, if any: of few windows they can be many by chance
+	checkUntil(t, func() bool { return suited > 100 && beside > 2000 }, func(t *rapid.T) {
 		s := drawSnapshot(t)
 		offGPUs(s)
 		onGPUs := func(nodes []int) bool {
