@@ -21,6 +21,7 @@ var known = []violation{
 	{"2", "gang", "parts are placed one after the other, and what is free may lead that astray: seed 7281885"},
 	{"3b", "quota", "the time is that of the quota, and nodes are not kept for it"},
 	{"3b", "packed", "places are kept by patience: who has waited longer gets the place of another one"},
+	{"3b", "gang", "parts are placed one after the other, and more that is free may lead that astray: seed 8105054"},
 	{"3b", "endless preempt", "a job that could not stop an endless one may do so later, in the place of one behind it: seed 2018036"},
 	{"3b", "default", "each cycle plans anew, and keeps its caps alone"},
 	{"3b", "short", "each cycle plans anew, and keeps its caps alone"},

@@ -125,13 +125,14 @@ func (w *World) lacks(o *Outcome, x *Wait, found *core.Explanation) string {
 	if found.Why != core.NoFit && found.Why != core.OverQuota {
 		return ""
 	}
-	gone := func(c *World) { c.Running = w.but(o.Stops) }
-	if found.Why == core.OverQuota && w.fitsAlone(x.Job, gone) { // it is short beside what starts
-		c := w.clone()
-		if c.Running = w.then(o); c.fitsAlone(x.Job, asItIs) {
+	if found.Why == core.OverQuota {
+		beside := w.fitsAlone(x.Job, func(c *World) { c.Running = w.then(o) })
+		switch gone := func(c *World) { c.Running = w.but(o.Stops) }; {
+		case beside && w.fitsAlone(x.Job, asItIs):
 			return "no quota is too small, beside what starts"
+		case !beside && w.fitsAlone(x.Job, gone): // it is short beside what starts
+			return ""
 		}
-		return ""
 	}
 	c := w.clone()
 	c.Jobs = []Job{c.Jobs[x.Job]}
