@@ -250,7 +250,7 @@ deb:
 rpm:
 	@GO="$(GO)" sh scripts/package.sh rpm cli && GO="$(GO)" sh scripts/package.sh rpm slurm
 
-## srpm: make the source RPMs of both, with all Go modules, to be rebuilt where the Slurm is (docs/slurm-install.md)
+## srpm: make the source RPMs of both, with all Go modules, to be rebuilt where the Slurm is (docs/howto/install.md)
 srpm:
 	@GO="$(GO)" sh scripts/package.sh srpm cli && GO="$(GO)" sh scripts/package.sh srpm slurm
 

@@ -217,7 +217,7 @@ func (w *windowWriter) list(names []string) string {
 }
 
 // ReadWindow returns the cluster that a window is the state of: one that [Cluster.WriteWindow] has
-// written, or any other; docs/windows.md says what a window has. Its time is
+// written, or any other; docs/reference/window.md says what a window has. Its time is
 // that which it says, or now. name is that of the file for errors, which name the line, the element
 // and the field, and have the errors of the Cluster's methods within. What a window says is free,
 // though nobody holds it, is free no more: [Cluster.Snapshot] has what nobody holds.

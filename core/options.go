@@ -50,7 +50,7 @@ type AuctionOptions struct {
 	Determiner func(ipmodel.Solver) market.Determiner
 	// Serial is how many thousandths of the time of a job with a range of GPUs more of them do not
 	// shorten, 0 to 1000; 0 as in aucsched2, equation 5. With a preset that plans such jobs get a
-	// number by what that costs all that wait (docs/worth.md, "Ranges of GPUs").
+	// number by what that costs all that wait (docs/explanation/presets.md, "Ranges of GPUs").
 	Serial int
 	// ShrinkLimits says that a job which gets such a number has its time limit shortened likewise,
 	// since limits are for the fewest GPUs. Callers see to that.

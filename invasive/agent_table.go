@@ -12,7 +12,7 @@ var (
 var agentTable = newTable(agentRules())
 
 // agentRules is the iScheduler's side (figures 7 to 10). Where the paper's figures leave a crossing
-// of messages open, docs/invasive.md says what was chosen.
+// of messages open, invasive/docs/protocol.md says what was chosen.
 func agentRules() []rule[Agent] {
 	var rules []rule[Agent]
 	p := initialisation

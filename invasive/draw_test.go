@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The drawings of docs/invasive.md are made from the tables: go test ./invasive
+// The drawings of invasive/docs/protocol.md are made from the tables: go test ./invasive
 // -run Drawings -rewrite
 
-const page = "../../docs/invasive.md" // from testdata
+const page = "../../invasive/docs/protocol.md" // from testdata
 
 var partNames = [parts]string{"Initialisation", "Negotiation", "Feedback", "Urgent jobs", "Finalisation", "Resources"}
 
@@ -88,7 +88,7 @@ func fill(t *testing.T, text, name, drawing string) string {
 	from, to := fmt.Sprintf("<!-- drawing %s -->\n", name), "<!-- end -->"
 	before, rest, found := strings.Cut(text, from)
 	_, after, ended := strings.Cut(rest, to)
-	require.True(t, found && ended, "docs/invasive.md has no place for %q", name)
+	require.True(t, found && ended, "invasive/docs/protocol.md has no place for %q", name)
 	return before + from + drawing + to + after
 }
 

@@ -15,7 +15,7 @@
 # All is done in namespaces, below a tmpfs: whatever ends this, no process, mount or file is left
 # behind, save build/own-tests/VERSION: `results` has a line TEST KIND VERDICT SECONDS RUN for each run,
 # log/ what they printed, and the logs of the daemons. The exit status is 1 if a test that passes with
-# stock Slurm does not with the plug-ins, and is not in the table of docs/slurm-own-tests.md.
+# stock Slurm does not with the plug-ins, and is not in the table of scripts/own-tests/README.md.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -141,7 +141,7 @@ func TestBoundKnowsWhy(t *testing.T) {
 	}
 }
 
-// Windows of 200 jobs on machines in use: docs/decisions.md has the figures.
+// Windows of 200 jobs on machines in use: docs/explanation/decisions.md has the figures.
 func TestLargeWindows(t *testing.T) {
 	race.Slow(t)
 	s, r := New(), Result{}

@@ -174,7 +174,7 @@ func TestAlgorithms(t *testing.T) {
 	}
 }
 
-// What the programme does and the text does not: D1 to D8 of docs/locality.md.
+// What the programme does and the text does not: D1 to D8 of benchmarks/locality/README.md.
 func TestDepartures(t *testing.T) {
 	renamed := machine(2)
 	renamed[0].ID = 5

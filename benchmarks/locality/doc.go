@@ -26,7 +26,7 @@
 // # The authors' programme
 //
 // The programme with which the authors made their figures departs from the text in eight ways
-// (docs/locality.md, D1 to D8), and is much slower: it looks at all nodes for each job of each
+// (benchmarks/locality/README.md, D1 to D8), and is much slower: it looks at all nodes for each job of each
 // plan, and this package only at those that could win. Tests of this module also run it decision
 // for decision ("reference mode"), as an oracle.
 //

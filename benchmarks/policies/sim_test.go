@@ -69,7 +69,7 @@ func TestNoCycleLimitLeavesJobsUnrun(t *testing.T) {
 }
 
 // How near the policy's answers are to its bounds over whole simulated queues, and what the cycles
-// in which some job fits take: docs/decisions.md has the figures.
+// in which some job fits take: docs/explanation/decisions.md has the figures.
 func TestIPSchedIsNearItsBound(t *testing.T) {
 	race.Slow(t)
 	for _, q := range []struct {

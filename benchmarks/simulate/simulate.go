@@ -105,7 +105,7 @@ cores, and as in docs/simulation.md. plan anneals the order of a plan of the fir
 The policies of data locality schedule jobs with input files, each job on one node
 (--mode paper or reference). C and W may then be files in their authors' format too,
 "{ id: 0 memory: 128 bandwidth: 0.1 core: 20 }" a line; jobs of other workloads get
-files as in the report: see docs/locality.md.
+files as in the report: see benchmarks/locality/README.md.
 
 The policies of pods place pods that ask for whole GPUs or a share of one (Weng et al.,
 "Beware of Fragmentation", USENIX ATC'23). C and W are Alibaba's lists of nodes and of

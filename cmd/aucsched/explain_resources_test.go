@@ -26,7 +26,7 @@ func TestExplainPrintsResources(t *testing.T) {
 		all.WriteString("$ " + job + "\n" + out + "\n")
 	}
 	golden.Equal(t, "explain-memory.txt", all.String())
-	page, err := os.ReadFile("../../docs/explain.md")
+	page, err := os.ReadFile("../../docs/howto/explain.md")
 	require.NoError(t, err)
 	_, said, _ := strings.Cut(all.String(), "$ nodes\n")
 	said, _, _ = strings.Cut(said, "\n\n")

@@ -30,7 +30,7 @@ func TestExplainPrintsShares(t *testing.T) {
 		all.WriteString("$ " + job + "\n" + out + "\n")
 	}
 	golden.Equal(t, "explain-shares.txt", all.String())
-	page, err := os.ReadFile("../../docs/explain.md")
+	page, err := os.ReadFile("../../docs/howto/explain.md")
 	require.NoError(t, err)
 	_, said, _ := strings.Cut(all.String(), "$ half\n")
 	said, _, _ = strings.Cut(said, "\n\n")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package format has the JSON of a window, which core.Cluster reads and writes: docs/windows.md and
+// Package format has the JSON of a window, which core.Cluster reads and writes: docs/reference/window.md and
 // docs/schemas/window.json say what the fields mean.
 package format
 

@@ -26,7 +26,7 @@
 // job after job in several orders, each job on what the earlier ones left, and
 // every job bids what it got in each draft. A job that can be anywhere thus bids
 // for the cores that jobs with special wishes leave on their nodes, whatever
-// the numbers are. See docs/decisions.md for what this is worth.
+// the numbers are. See docs/explanation/decisions.md for what this is worth.
 //
 // The search for one good allocation of one job is in internal/place, with the normal form of a
 // request. A [Builder] makes the model: aucsched2, section 2, with rows for reservations, further

@@ -83,7 +83,7 @@ type Inner struct {
 // Goal says what an auction plans for. With one, a timetable of the first jobs of the window, the best
 // that sorting and annealing find, says in which order they get their places, now or later, and the
 // auction has the rest. The longest wait, and other sums that the goal caps, do not grow beyond what
-// serving the jobs in queue order would give (docs/worth.md). Waits count by priority.
+// serving the jobs in queue order would give (docs/explanation/presets.md). Waits count by priority.
 type Goal uint8
 
 // Fair lets waits be shorter, and nothing be worse than in queue order. Short has waits and slowdowns

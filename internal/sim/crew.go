@@ -15,7 +15,7 @@ const (
 	MaxSerial     = 1000 // further GPUs shorten nothing
 )
 
-// CrewOptions say how malleable jobs take nodes and give them back. As docs/crew.md has it, a
+// CrewOptions say how malleable jobs take nodes and give them back. As invasive/docs/crew.md has it, a
 // malleable job is a lead, a job of its fewest nodes, and companions, which it asks for while it
 // runs: jobs of one node each, of a lower tier than all jobs of the workload.
 type CrewOptions struct {

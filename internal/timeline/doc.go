@@ -8,7 +8,7 @@
 //
 // Plan-based scheduling is known from Klusacek et al. (HPDC'15) and Kopanski and Rzadca (Euro-Par
 // '21), who anneal a weighted sum. Here caps come first: without them some jobs pay for the mean
-// of all (docs/worth.md).
+// of all (docs/explanation/presets.md).
 //
 // It knows of each node how much is free of each resource, in lanes of a word, four nodes at a
 // time. It does not know topologies, quotas, the numbers of GPUs, or whether the caller's own

@@ -5,7 +5,7 @@
 // Each node that a job takes more is a companion: a job of the same user's, of one node, that Slurm
 // starts, accounts, limits and preempts as any other. So what a job has is in Slurm's own books at
 // every moment, and who takes a node away from it is whoever preempts the companion. Slurm's own
-// way, to resize a job, counts the cores of added nodes as free (docs/malleable-slurm.md), and is
+// way, to resize a job, counts the cores of added nodes as free (invasive/docs/resize.md), and is
 // not used.
 //
 // The job itself has a [Lead]. A [Member] on each node, one of the job's own or a companion's,

@@ -32,7 +32,7 @@ type Config struct {
 	Release, ResizeCost time.Duration
 }
 
-// NewConfig has the settings that docs/invasive.md was made with.
+// NewConfig has the settings that invasive/docs/protocol.md was made with.
 func NewConfig(p invasive.Partition) Config {
 	return Config{
 		Partition: p, Repeat: 10 * time.Second, Queue: queue.DefaultOptions(), Attempts: 3, Report: 30 * time.Second,

@@ -4,12 +4,12 @@
 #	compare.sh again VERSION RESULTS    the tests with verdicts that differ
 #	compare.sh report VERSION RESULTS   counts and differences; the exit status says whether all is well
 #
-# Of several runs of a test the best counts. Exceptions are rows of docs/slurm-own-tests.md,
+# Of several runs of a test the best counts. Exceptions are rows of scripts/own-tests/README.md,
 # | `TEST` | SERIES, SERIES | reason |.
 set -eu
 
 what=$1 version=$2 results=$3
-table=$(cd "$(dirname "$0")/../.." && pwd)/docs/slurm-own-tests.md
+table=$(cd "$(dirname "$0")/../.." && pwd)/scripts/own-tests/README.md
 awk -v what="$what" -v series="${version%.*}" '
 	BEGIN { rank["TIMEOUT"] = 1; rank["SKIP"] = 2; rank["FAIL"] = 3; rank["PASS"] = 4 }
 	FILENAME == table_file {

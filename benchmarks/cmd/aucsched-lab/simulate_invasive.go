@@ -41,7 +41,7 @@ func simulateInvasiveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "simulate-invasive",
 		Short: "Measure what malleable jobs are worth: iScheduler and iHypervisor in simulated time",
-		Long: `simulate-invasive runs both sides of the negotiation of docs/invasive.md in simulated time, on
+		Long: `simulate-invasive runs both sides of the negotiation of invasive/docs/protocol.md in simulated time, on
 the same jobs with several shares of them malleable; the others are rigid. A referee that shares
 nothing with either side checks every change of a job's cores, and that no work is lost.
 

@@ -271,7 +271,7 @@ func TestSimulateComplete(t *testing.T) {
 	}
 }
 
-// The example of docs/worth.md: no order of the queue saves what a plan saves.
+// The example of docs/explanation/presets.md: no order of the queue saves what a plan saves.
 func TestWhyToPlan(t *testing.T) {
 	race.Slow(t)
 	const inQueueOrder, planned = 18 * 3600, 12*3600 + 120 // jobs 2 to 5 come at 120 s

@@ -14,7 +14,7 @@ import (
 const (
 	readme  = "README.md"
 	slurm   = "docs/slurm.md"
-	install = "docs/slurm-install.md"
+	install = "docs/howto/install.md"
 )
 
 // contradictions are statements of one page that another page contradicts.

@@ -108,7 +108,7 @@ func TestContradictions(t *testing.T) {
 		left = "## What it does not do\n\n| what | word |\n|---|---|\n| `--x`, and y | `exclusive`, `limits` |\n"
 	)
 	good := map[string]string{
-		"docs/slurm-install.md": "# I\n\n## Install\n\nChange two lines of `slurm.conf`:\n\n" + block,
+		"docs/howto/install.md": "# I\n\n## Install\n\nChange two lines of `slurm.conf`:\n\n" + block,
 		"docs/slurm.md":         "# S\n\nChange 2 lines of\n`slurm.conf`:\n\n" + block + table,
 		"README.md": "# R\n\n```\nbin/aucsched plan --json w.json\nbin/aucsched plan w.json --mps m.mps && aucsched plan m.mps\n```\n\n" +
 			"Two files. Change two lines of `slurm.conf`:\n\n" + block + left,
@@ -117,9 +117,9 @@ func TestContradictions(t *testing.T) {
 	}
 	for _, c := range []struct{ file, old, new, want string }{
 		{"README.md", "", "", ""},
-		{"README.md", "two lines", "four lines", "four lines of slurm.conf; the steps of docs/slurm-install.md have 2"},
+		{"README.md", "two lines", "four lines", "four lines of slurm.conf; the steps of docs/howto/install.md have 2"},
 		{"docs/slurm.md", "2 lines", "three lines", "three lines of slurm.conf"},
-		{"docs/slurm-install.md", "two lines", "3 lines", "3 lines of slurm.conf"},
+		{"docs/howto/install.md", "two lines", "3 lines", "3 lines of slurm.conf"},
 		{"README.md", "JobSubmitPlugins=aucsched\n", "", "the lines of slurm.conf are [PluginDir] here"},
 		{"docs/slurm.md", "JobSubmit", "SchedulerParameters=a=1\nJobSubmit", "[PluginDir SchedulerParameters JobSubmitPlugins] here"},
 		{"README.md", "`exclusive`, `limits`", "`exclusive`", `for the reason "limits", and this section does not say so`},

@@ -36,7 +36,7 @@ func Plan(p *older.Policies, write func(path string, by core.Policy) error) *cob
 	c := &cobra.Command{
 		Use:   "plan WINDOW.json",
 		Short: "Decide one window: which jobs start now, and on which nodes, cores and GPUs",
-		Long: `plan reads a machine and a queue (docs/windows.md has the format; - is standard
+		Long: `plan reads a machine and a queue (docs/reference/window.md has the format; - is standard
 input), decides once, checks the decisions with the independent verifier and prints
 them.
 

@@ -247,7 +247,7 @@ func TestFilesThatStayAreThoseOfThePage(t *testing.T) {
 		}
 	}
 	may["aucsched.shadow.old"], may["aucsched_files.new"] = true, true // the library's, beside names that C gives it
-	page, err := os.ReadFile("../../../docs/slurm-install.md")
+	page, err := os.ReadFile("../../../docs/howto/install.md")
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(page), "## Remove")
 	require.True(t, found)

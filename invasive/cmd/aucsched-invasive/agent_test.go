@@ -75,7 +75,7 @@ func TestInvitationIsOnesOwn(t *testing.T) {
 	require.ErrorContains(t, err, "regular file")
 }
 
-// A shell script runs a command on each of its places, over two nodes: what docs/invasive.md shows.
+// A shell script runs a command on each of its places, over two nodes: what invasive/docs/protocol.md shows.
 func TestAgents(t *testing.T) {
 	dir := t.TempDir()
 	self, err := os.Executable()

@@ -28,8 +28,8 @@ func crewCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "crew",
 		Short: "In a job of Slurm: take more nodes while it runs, and give them back when they are wanted",
-		Long: `crew is for batch jobs that can use more nodes than they need (docs/crew.md). Each node more is a companion: a job of
-one node of the same user's, which Slurm starts when there is room, and may preempt.`,
+		Long: `crew is for batch jobs that can use more nodes than they need (invasive/docs/crew.md). Each node more is a companion: a job
+of one node of the same user's, which Slurm starts when there is room, and may preempt.`,
 		Args: cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

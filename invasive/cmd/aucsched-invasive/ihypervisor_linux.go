@@ -39,7 +39,7 @@ func ihypervisorCommand() *cobra.Command {
 		Use:         "ihypervisor",
 		Short:       "Own the cores of this host, negotiate with an iScheduler for jobs, and run them pinned to cores",
 		Annotations: map[string]string{cli.Daemon: ""},
-		Long: `ihypervisor is the invasive resource manager of Nagendra's protocol (docs/invasive.md): it makes
+		Long: `ihypervisor is the invasive resource manager of Nagendra's protocol (invasive/docs/protocol.md): it makes
 offers to an iScheduler, judges what is mapped onto them, and runs the jobs as processes, each on
 cores of its own. Malleable jobs grow and shrink, and urgent ones take cores from others at once.
 
@@ -54,7 +54,7 @@ With --agents its partition is many nodes, on each of which an aucsched agent ru
 killed at any time as well.
 
 With --slurm it doesn't start the jobs itself but has Slurm do so: it releases those that Slurm holds in the
-partition, and keeps their processes to their cores (docs/invasive-slurm.md).
+partition, and keeps their processes to their cores (invasive/docs/slurm.md).
 
 Jobs run as this command's user, or as --user, which root has to say. A process can't be kept from
 widening its own set of CPUs.`,

@@ -55,14 +55,14 @@ func ischedulerCommand() *cobra.Command {
 		Short:       "Run an iScheduler: take invasive jobs, and negotiate with an iHypervisor where they run",
 		Annotations: map[string]string{cli.Daemon: ""},
 		Long: `ischeduler keeps a queue of jobs that can use a range of cores, and maps them by the auction onto
-what an iHypervisor offers (docs/invasive.md). It runs until it is interrupted, then ends in order; jobs that the
+what an iHypervisor offers (invasive/docs/protocol.md). It runs until it is interrupted, then ends in order; jobs that the
 iHypervisor has accepted go on.
 
 Jobs are kept in --dir, where nobody else may enter, and survive a crash. There it also takes requests, by
 the commands submit, list, cancel and status.
 
 With --slurm the jobs are those that Slurm holds in a partition, under Slurm's own numbers; they are submitted by sbatch and cancelled by
-scancel (docs/invasive-slurm.md). The iHypervisor has to be one with --slurm too.
+scancel (invasive/docs/slurm.md). The iHypervisor has to be one with --slurm too.
 
 On a Unix socket the kernel tells whose iHypervisor answers: it has to be this user's, or that of --peer. Over TCP both
 sides show certificates (--tls-ca, --tls-cert, --tls-key).`,

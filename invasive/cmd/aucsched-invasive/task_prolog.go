@@ -21,7 +21,7 @@ func taskPrologCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "task-prolog",
 		Short: "As Slurm's TaskProlog: begin a task of an invasive job on the job's cores",
-		Long: `task-prolog is for TaskProlog of slurm.conf (docs/invasive-slurm.md). It returns when all of the job that it is started
+		Long: `task-prolog is for TaskProlog of slurm.conf (invasive/docs/slurm.md). It returns when all of the job that it is started
 for is on the job's cores, and sets AUCSCHED_INVASIVE_CORES, their number, for a job that isn't connected yet. It does nothing for a job
 that has no iHypervisor, and waits no longer than 3 s. It never fails: a task without it begins as well.`,
 		Args: cli.ExactArgs(0),
