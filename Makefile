@@ -111,20 +111,20 @@ lint:
 	*"fetching vulnerabilities"*) echo "make: govulncheck can't reach its database and was left out" >&2 ;; \
 	*) echo "$$out"; exit $$code ;; esac
 
-# page COMMAND,FILE: writes a page of benchmarks/results anew, all or nothing.
+# page COMMAND: writes a page of benchmarks/results anew, with its tables, all or nothing.
 define page
-	$(call with_highs,$(GO) run $$tags ./benchmarks/cmd/tables $(1) > $(2).new && mv $(2).new $(2) || { rm -f $(2).new; exit 1; })
+	$(call with_highs,$(GO) run $$tags ./benchmarks/cmd/tables $(1) -into benchmarks/results)
 endef
 
 ## bench: measure the stages of a cycle, deadlines, and the solvers side by side, into benchmarks/results (INSTANCES=DIR: MPS files too; FRESH=N: more or fewer windows)
 bench: bin/aucsched
 	@sh scripts/packages.sh peers || echo "make: going on with those solvers that are there" >&2
-	$(call page,performance,benchmarks/results/performance.md)
-	$(call page,solver $(if $(FRESH),-fresh $(FRESH)) $(if $(INSTANCES),-instances $(INSTANCES)),benchmarks/results/solver.md)
+	$(call page,performance)
+	$(call page,solver $(if $(FRESH),-fresh $(FRESH)) $(if $(INSTANCES),-instances $(INSTANCES)))
 
 ## ablation: measure the native solver without each of its parts, into benchmarks/results/solver-ablation.md (INSTANCES=DIR: MPS files too)
 ablation:
-	$(call page,ablation $(if $(INSTANCES),-instances $(INSTANCES)),benchmarks/results/solver-ablation.md)
+	$(call page,ablation $(if $(INSTANCES),-instances $(INSTANCES)))
 
 ## bench-stages: the same stages as Go benchmarks, one by one
 bench-stages:
@@ -136,19 +136,19 @@ bench-locality:
 
 ## bench-negotiation: measure the negotiation of iScheduler and iHypervisor, its times, messages and bytes, into benchmarks/results/negotiation.md (some minutes)
 bench-negotiation:
-	$(call page,negotiation,benchmarks/results/negotiation.md)
+	$(call page,negotiation)
 
 ## docs: make all measured pages of benchmarks/results again (TRACES=DIR for those of real traces, LOCALITY=DIR for that of input files, PODS=DIR for that of shared GPUs)
 docs: bench
-	$(call page,alternatives,benchmarks/results/alternatives.md)
-	$(call page,invasive -plot benchmarks/results/invasive.svg,benchmarks/results/invasive-simulation.md)
-	$(call page,malleable $(if $(TRACES),-traces $(TRACES)),benchmarks/results/malleable.md)
-	$(call page,simulation $(if $(TRACES),-traces $(TRACES)),benchmarks/results/simulation.md)
-	$(if $(TRACES),$(call page,stages -seeds 31-35 -jobs 120 -traces $(TRACES),benchmarks/results/stage-ablation.md))
-	$(if $(TRACES),$(call page,gpu -traces $(TRACES),benchmarks/results/gpu-traces.md))
-	$(if $(TRACES),$(call page,topology -traces $(TRACES),benchmarks/results/topology.md))
-	$(if $(PODS),$(call page,pods -traces $(PODS) -csv benchmarks/results/pods.csv,benchmarks/results/pods.md))
-	$(if $(LOCALITY),$(call page,locality -data $(LOCALITY) -tried 1-28 $(if $(TRACES),-traces $(TRACES)) -plot benchmarks/results/locality-adaptive.svg,benchmarks/results/locality-adaptive.md))
+	$(call page,alternatives)
+	$(call page,invasive -plot benchmarks/results/invasive.svg)
+	$(call page,malleable $(if $(TRACES),-traces $(TRACES)))
+	$(call page,simulation $(if $(TRACES),-traces $(TRACES)))
+	$(if $(TRACES),$(call page,stages -seeds 31-35 -jobs 120 -traces $(TRACES)))
+	$(if $(TRACES),$(call page,gpu -traces $(TRACES)))
+	$(if $(TRACES),$(call page,topology -traces $(TRACES)))
+	$(if $(PODS),$(call page,pods -traces $(PODS) -csv benchmarks/results/pods.csv))
+	$(if $(LOCALITY),$(call page,locality -data $(LOCALITY) -tried 1-28 $(if $(TRACES),-traces $(TRACES)) -plot benchmarks/results/locality-adaptive.svg))
 
 ## check-pages: measure all rows of the pages of simulations again that can be measured alone, and compare (traces beside the checkout; an hour)
 check-pages:
@@ -187,11 +187,11 @@ emulate: emulation
 
 ## load: measure long queues on a real slurmctld, into benchmarks/results/load.md (as root; an hour, most of it sbatch; LOAD=-quick: a try, in a minute, to the terminal)
 load: emulation
-	$(if $(LOAD),$(GO) run ./benchmarks/cmd/tables load $(LOAD),$(call page,load,benchmarks/results/load.md))
+	$(if $(LOAD),$(GO) run ./benchmarks/cmd/tables load $(LOAD),$(call page,load))
 
 ## load-long: measure 100,000 jobs on 10,000 nodes of a real slurmctld, and restarts, into benchmarks/results/load-long.md (as root; half an hour; TMPDIR=/dev/shm: with slurmctld's state in memory; LOAD=-quick: a try, in some minutes, to the terminal)
 load-long: emulation
-	$(if $(LOAD),$(GO) run ./benchmarks/cmd/tables load-long $(LOAD),$(call page,load-long,benchmarks/results/load-long.md))
+	$(if $(LOAD),$(GO) run ./benchmarks/cmd/tables load-long $(LOAD),$(call page,load-long))
 
 ## slurm-test: test the plug-ins with the installed Slurm, on N=64 virtual nodes of this machine (as root)
 slurm-test: bin/aucsched

@@ -3,22 +3,39 @@
 package reproduce
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// grid is a table of text; the first two columns are names.
+// grid is a table of text; the first columns are names.
 type grid struct {
 	header []string
 	rows   [][]string
+	names  int
 }
 
 func newGrid(shown []Metric) *grid {
-	g := &grid{header: []string{"workload", "method"}}
+	g := &grid{header: []string{"workload", "method"}, names: 2}
 	for _, m := range shown {
 		g.header = append(g.header, m.Title)
 	}
 	return g
+}
+
+// withoutEmpty leaves out the columns in which nothing stands.
+func (g *grid) withoutEmpty() *grid {
+	out := &grid{names: g.names, rows: make([][]string, len(g.rows))}
+	for i, title := range g.header {
+		if !slices.ContainsFunc(g.rows, func(row []string) bool { return row[i] != "" }) {
+			continue
+		}
+		out.header = append(out.header, title)
+		for k, row := range g.rows {
+			out.rows[k] = append(out.rows[k], row[i])
+		}
+	}
+	return out
 }
 
 func (g *grid) widths() []int {
@@ -39,7 +56,7 @@ func (g *grid) lines(begin, between, end string, rule bool) string {
 		cells := make([]string, len(row))
 		for i, cell := range row {
 			pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if cells[i] = pad + cell; i < 2 {
+			if cells[i] = pad + cell; i < g.names {
 				cells[i] = cell + pad
 			}
 		}
@@ -49,7 +66,7 @@ func (g *grid) lines(begin, between, end string, rule bool) string {
 	if rule {
 		row := make([]string, len(widths))
 		for i, w := range widths {
-			if row[i] = strings.Repeat("-", max(w, 1)); i >= 2 {
+			if row[i] = strings.Repeat("-", max(w, 1)); i >= g.names {
 				row[i] = strings.Repeat("-", max(w-1, 1)) + ":"
 			}
 		}

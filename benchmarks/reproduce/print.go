@@ -53,25 +53,76 @@ func (r *Report) Markdown(command string) string {
 	for _, line := range r.warnings() {
 		say("%s", line)
 	}
+	if verdicts := r.verdicts(); len(verdicts.rows) > 0 {
+		b.WriteString("\n## Order of the methods\n")
+		say("How many comparisons have the printed order / are within noise / have another order.")
+		b.WriteString("\n" + verdicts.markdown())
+	}
+	said := make(map[string]bool)
 	for i := range r.Tables {
 		t := &r.Tables[i]
 		fmt.Fprintf(&b, "\n## %s\n", t.Name)
 		say("%s.", t.Title)
 		for _, n := range t.Notes {
-			say("%s", n)
-		}
-		b.WriteString("\n" + t.figures().markdown())
-		if orders := t.orders(); len(orders.rows) > 0 {
-			b.WriteString("\n" + orders.markdown() + "\n")
-		}
-		for _, line := range t.summaryLines() {
-			fmt.Fprintf(&b, "- %s\n", line)
+			if !said[n] {
+				say("%s", n)
+			}
+			said[n] = true
 		}
 		for _, line := range t.remarks() {
 			say("%s", line)
 		}
 	}
+	b.WriteString("\n## Figures\n\n" + r.together((*TableReport).figures).markdown())
+	if differences := r.together((*TableReport).orders); len(differences.rows) > 0 {
+		b.WriteString("\n## Differences\n\n" + differences.markdown())
+	}
 	return b.String()
+}
+
+// together is one grid of those of all tables. Its columns are all of theirs.
+func (r *Report) together(of func(*TableReport) *grid) *grid {
+	var grids []*grid
+	for i := range r.Tables {
+		grids = append(grids, of(&r.Tables[i]))
+	}
+	all := &grid{header: []string{"table", "workload", grids[0].header[1]}, names: 3}
+	for _, title := range append(titles(), boundTitle) {
+		if slices.ContainsFunc(grids, func(g *grid) bool { return slices.Contains(g.header, title) }) {
+			all.header = append(all.header, title)
+		}
+	}
+	for i, g := range grids {
+		for _, cells := range g.rows {
+			row := append([]string{r.Tables[i].Name}, cells[:2]...)
+			for _, title := range all.header[3:] {
+				cell := ""
+				if at := slices.Index(g.header, title); at >= 0 {
+					cell = cells[at]
+				}
+				row = append(row, cell)
+			}
+			all.rows = append(all.rows, row)
+		}
+	}
+	return all
+}
+
+// verdicts counts, of each table and metric, the comparisons that have the paper's order.
+func (r *Report) verdicts() *grid {
+	g := &grid{header: append([]string{"table"}, titles()...), names: 1}
+	for i := range r.Tables {
+		row := append([]string{r.Tables[i].Name}, make([]string, len(metrics))...)
+		for _, tally := range r.Tables[i].Summary {
+			o := tally.Orders
+			row[slices.Index(g.header, titleOf(tally.Metric))] = fmt.Sprintf("%d / %d / %d",
+				o[Same]+o[SameOnce], o[Noise], o[Opposite]+o[OpposedOnce])
+		}
+		if len(r.Tables[i].Summary) > 0 {
+			g.rows = append(g.rows, row)
+		}
+	}
+	return g.withoutEmpty()
 }
 
 func (r *Report) seeds() string {
@@ -201,6 +252,14 @@ func (t *TableReport) remarks() []string {
 		}
 	}
 	return lines
+}
+
+// titles are those of all metrics.
+func titles() (all []string) {
+	for i := range metrics {
+		all = append(all, metrics[i].Title)
+	}
+	return all
 }
 
 func titleOf(key string) string {

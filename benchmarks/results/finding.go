@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package results holds the measured pages, which programs write, and the finding on top of
-// each, which a person writes: findings/NAME.md belongs to NAME.md.
+// Package results holds the measured pages, which programs write: NAME.md, its long tables in
+// csv/, and the finding on top of it, findings/NAME.md, which a person writes.
 //
-// A finding quotes figures of its page alone. The checker of the docs (benchmarks/cmd/docscheck)
-// looks each of them up there, so that a page that was measured anew can't contradict it unseen.
+// A finding quotes figures of its page and tables alone. The checker of the docs
+// (benchmarks/cmd/docscheck) looks each of them up there, so that a page that was measured anew
+// can't contradict it unseen.
 package results
 
 import (

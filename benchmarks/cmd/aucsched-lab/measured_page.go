@@ -7,17 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/benchmarks/results"
 )
 
 // writePage writes a measured page. If a finding on the page lies in findings/ beside the file, it
-// goes on top.
+// goes on top; if there is a directory csv/, the page's long tables go into it.
 func writePage(file, page string) error {
-	name := strings.TrimSuffix(filepath.Base(file), ".md")
-	page, err := results.OnTop(page, name, os.DirFS(filepath.Join(filepath.Dir(file), "findings")))
-	if err != nil {
-		return err
+	dir, base := filepath.Split(file)
+	if dir == "" {
+		dir = "."
 	}
-	return reproduce.WriteFile(file, []byte(page))
+	return results.Write(dir, strings.TrimSuffix(base, ".md"), page, os.DirFS(filepath.Join(dir, "findings")))
 }

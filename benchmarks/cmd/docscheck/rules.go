@@ -3,8 +3,10 @@
 package main
 
 import (
+	"encoding/csv"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -154,7 +156,7 @@ func names(r *repository, p *page) []problem {
 
 var figure = regexp.MustCompile(`\d[\d,]*(?:\.\d+)?`)
 
-// findings quote figures that their pages have, beside the finding itself.
+// findings quote figures that their pages or these pages' tables have, beside the finding itself.
 func findings(r *repository, p *page) []problem {
 	if path.Dir(p.name) != "benchmarks/results/findings" {
 		return nil
@@ -163,16 +165,28 @@ func findings(r *repository, p *page) []problem {
 	if measured == nil {
 		return []problem{p.problem(1, "the finding belongs to no page")}
 	}
-	rest := strings.Replace(measured.text, strings.TrimSpace(p.text), "", 1)
+	texts := []string{strings.Replace(measured.text, strings.TrimSpace(p.text), "", 1)}
+	for _, m := range link.FindAllStringSubmatch(measured.text, -1) {
+		if strings.HasSuffix(m[1], ".csv") {
+			text, _ := r.read(path.Join(path.Dir(measured.name), m[1])) // links tells of one that is not there
+			rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
+			if err != nil {
+				return []problem{measured.problem(1, "%s: %v", m[1], err)}
+			}
+			texts = append(texts, slices.Concat(rows...)...)
+		}
+	}
 	has := map[string]bool{}
-	for _, f := range figure.FindAllString(rest, -1) {
-		has[strings.TrimRight(f, ",")] = true
+	for _, text := range texts {
+		for _, f := range figure.FindAllString(text, -1) {
+			has[strings.ReplaceAll(f, ",", "")] = true
+		}
 	}
 	var out []problem
 	for i, l := range p.lines {
 		for _, f := range figure.FindAllString(l, -1) {
-			if f = strings.TrimRight(f, ","); !has[f] {
-				out = append(out, p.problem(i+1, "%s does not have the figure %s", measured.name, f))
+			if f = strings.TrimRight(f, ","); !has[strings.ReplaceAll(f, ",", "")] {
+				out = append(out, p.problem(i+1, "%s and its tables do not have the figure %s", measured.name, f))
 			}
 		}
 	}

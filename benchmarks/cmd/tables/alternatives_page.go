@@ -36,7 +36,7 @@ func alternativesPage(seeds seedRange, rows []alternativeRow) (string, error) {
 		}
 	}
 	return render("alternatives", map[string]any{
-		"Command":         fmt.Sprintf("alternatives -seeds %s > benchmarks/results/alternatives.md", &seeds),
+		"Command":         fmt.Sprintf("alternatives -seeds %s -into benchmarks/results", &seeds),
 		"MaxAlternatives": core.MaxAlternatives,
 		"Figures":         figures,
 		"Seeds":           seeds.count(),

@@ -56,7 +56,7 @@ func backfillPage(seeds seedRange, all []*contest) (string, error) {
 		}
 	}
 	return render("backfill", map[string]any{
-		"Command":  fmt.Sprintf("backfill -seeds %s > benchmarks/results/backfill.md", &seeds),
+		"Command":  fmt.Sprintf("backfill -seeds %s -into benchmarks/results", &seeds),
 		"Interval": contestInterval,
 		"Patience": core.Preset("packed").Patience / 3600,
 		"Target":   target,

@@ -69,8 +69,8 @@ func (f *invasiveFigures) page(picture string) (string, error) {
 	mix := invasim.DefaultMix()
 	mean := func(c *column[*invasim.Result], share float64) float64 { return c.mean(resultsOf(f.cases, share)) }
 	return render("invasive", map[string]any{
-		"Command": fmt.Sprintf("invasive -seeds %s -plot benchmarks/results/invasive.svg > "+
-			"benchmarks/results/invasive-simulation.md", &f.seeds),
+		"Command": fmt.Sprintf("invasive -seeds %s -plot benchmarks/results/invasive.svg -into "+
+			"benchmarks/results", &f.seeds),
 		"Figures": figures, "Variants": variants, "Picture": picture,
 		"Config": f.study.Config, "Flexibility": f.study.Flexibility, "Jobs": f.jobs, "Mix": mix,
 		"MaxShare": 100 * mix.MaxShare, "Load": 100 * mix.Load, "Urgent": 100 * f.study.Flexibility.Urgent,

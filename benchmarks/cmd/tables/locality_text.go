@@ -127,5 +127,5 @@ func (f *localityFigures) command() string {
 	if o.svg != "" {
 		line += " -plot benchmarks/results/locality-adaptive.svg"
 	}
-	return line + " > benchmarks/results/locality-adaptive.md"
+	return line + " -into benchmarks/results"
 }

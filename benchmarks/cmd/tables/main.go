@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Command tables measures, and writes the pages of benchmarks/results that are not written by
-// bin/aucsched, in Markdown, to its standard output. On top of a page is its finding, from
+// bin/aucsched, in Markdown: with all tables to its standard output, or, with -into, into a
+// directory with the long tables in CSV files. On top of a page is its finding, from
 // benchmarks/results/findings; its text is in pages. From the top of the module:
 //
-//	go run ./benchmarks/cmd/tables performance > benchmarks/results/performance.md
+//	go run ./benchmarks/cmd/tables performance -into benchmarks/results
 //
 // and likewise simulation, gpu, backfill, worth, solver, ablation, stages, alternatives, invasive,
 // negotiation, load, load-long, locality, pods and topology, with the flags that the Makefile gives
@@ -69,6 +70,7 @@ func write(ctx context.Context, args []string, out, errs io.Writer) error {
 	flags := flag.NewFlagSet("tables "+c.name, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	page := c.prepare(flags)
+	into := flags.String("into", "", "write the page into this directory, and its long tables into csv in it, instead of standard output")
 	if err := flags.Parse(args[1:]); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(errs, "usage:", usage())
 		flags.SetOutput(errs)
@@ -83,6 +85,9 @@ func write(ctx context.Context, args []string, out, errs io.Writer) error {
 	text, err := page(ctx, errs)
 	if err != nil {
 		return err
+	}
+	if *into != "" {
+		return results.Write(*into, c.page, text, results.Findings())
 	}
 	if text, err = results.OnTop(text, c.page, results.Findings()); err != nil {
 		return err

@@ -91,13 +91,12 @@ func TestReplay(t *testing.T) {
 func TestPagesHaveFindings(t *testing.T) {
 	makefile, err := os.ReadFile("../../../Makefile")
 	require.NoError(t, err)
-	pages := regexp.MustCompile(`call page,([a-z-]+).*,benchmarks/results/([a-z-]+)\.md\)`).FindAllStringSubmatch(string(makefile), -1)
+	pages := regexp.MustCompile(`call page,([a-z-]+)`).FindAllStringSubmatch(string(makefile), -1)
 	require.GreaterOrEqual(t, len(pages), 8)
 	for _, p := range pages {
 		c := find(p[1])
 		require.NotNil(t, c, p[1])
-		require.Equal(t, p[2], c.page)
-		_, err := fs.Stat(results.Findings(), p[2]+".md")
+		_, err := fs.Stat(results.Findings(), c.page+".md")
 		require.NoError(t, err)
 	}
 }

@@ -146,7 +146,7 @@ func malleablePage(o *crewOptions, rows []*crewRows) (string, error) {
 		command += " -traces DIR"
 	}
 	return render("malleable", map[string]any{
-		"Command": command + " > benchmarks/results/malleable.md", "Parts": parts, "Variants": rows[0].changed(),
+		"Command": command + " -into benchmarks/results", "Parts": parts, "Variants": rows[0].changed(),
 		"VariantShare": crewVariantShare, "Crews": sim.DefaultCrews(), "Interval": contestInterval,
 	})
 }

@@ -56,7 +56,7 @@ func preemptions(ctx context.Context, seeds seedRange, match string, errs io.Wri
 		}
 	}
 	return render("preemption", map[string]any{
-		"Command": fmt.Sprintf("preemption -seeds %s > benchmarks/results/preemption.md", &seeds),
+		"Command": fmt.Sprintf("preemption -seeds %s -into benchmarks/results", &seeds),
 		"Sites":   siteTable(),
 		"Figures": figures,
 	})

@@ -3,10 +3,10 @@
 package main
 
 import (
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,11 +16,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/results"
 	"github.com/aucsched/aucsched/internal/test/beside"
 	"github.com/aucsched/aucsched/internal/test/race"
 )
 
-const resultsDir = "../../results/"
+const resultsDir = "../../results"
 
 // older are the pages that an older core has measured, and say so, with the reason: none of their
 // rows is drawn. AUCSCHED_ROWS=NAME has a page's rows all the same.
@@ -72,26 +73,28 @@ func TestDrawnRow(t *testing.T) {
 
 // measureRow measures a row and holds it against the page.
 func measureRow(t *testing.T, c *subcommand, row string) {
-	text, err := os.ReadFile(resultsDir + c.page + ".md")
+	text, err := os.ReadFile(filepath.Join(resultsDir, c.page+".md"))
 	require.NoError(t, err)
 	args := append(pageCommand(t, c, string(text)), "-match", row)
 	var out strings.Builder
 	require.NoError(t, write(t.Context(), args, &out, io.Discard), "tables %s", strings.Join(args, " "))
+	tables, err := results.ReadTables(resultsDir, c.page)
+	require.NoError(t, err)
 	kept := map[string]bool{}
-	for _, line := range tableLines(string(text)) {
+	for _, line := range tableLines(tables) {
 		kept[line] = true
 	}
-	again := tableLines(out.String())
+	again := tableLines(results.Tables(out.String()))
 	require.NotEmpty(t, again)
 	for _, line := range again {
 		if !kept[line] {
-			t.Errorf("benchmarks/results/%s.md is stale: it has no line\n%s\nthat `tables %s` has measured",
+			t.Errorf("benchmarks/results/%s.md is stale: it and its tables have no row\n%s\nthat `tables %s` has measured",
 				c.page, line, strings.Join(args, " "))
 		}
 	}
 }
 
-var writtenBy = regexp.MustCompile("Written by `go run ./benchmarks/cmd/tables ([^`>]+) >")
+var writtenBy = regexp.MustCompile("Written by `go run ./benchmarks/cmd/tables ([^`]+?) -into")
 
 // pageCommand are the arguments with which the page was written, without those for files that
 // are written beside it, and with the traces beside the checkout for DIR.
@@ -116,48 +119,42 @@ func pageCommand(t *testing.T, c *subcommand, text string) (args []string) {
 // machineColumns are those of figures that differ from machine to machine.
 var machineColumns = []string{"CPU time", "peak memory", "p50", "p99", "max"}
 
-// tableLines are the rows of a page's tables, each with the heading above and the table's head,
+// tableLines are the rows of tables, each with the heading above and the titles of its columns,
 // without figures of the machine. Tables of means over all rows are left out.
-func tableLines(page string) (lines []string) {
-	var heading string
-	var head []string
-	for _, line := range strings.Split(page, "\n") {
-		cells := strings.Split(strings.Trim(line, "| "), "|")
-		for i := range cells {
-			cells[i] = strings.TrimSpace(cells[i])
+func tableLines(tables []results.Table) (lines []string) {
+	for _, t := range tables {
+		if t.Head[0] == "mean of all" {
+			continue
 		}
-		switch {
-		case strings.HasPrefix(line, "#"):
-			heading = line
-		case !strings.HasPrefix(line, "|"):
-			head = nil
-		case head == nil:
-			head = cells
-		case strings.HasPrefix(cells[0], "--") || head[0] == "mean of all" || len(cells) != len(head):
-		default:
-			for i, title := range head {
+		for _, row := range t.Rows {
+			cells := slices.Clone(row)
+			for i, title := range t.Head {
 				if slices.Contains(machineColumns, title) {
 					cells[i] = "-"
 				}
+				cells[i] = glued.Replace(cells[i])
 			}
-			lines = append(lines, fmt.Sprintf("%s\n%s\n%s", heading, strings.Join(head, " | "), strings.Join(cells, " | ")))
+			lines = append(lines, t.Section+"\n"+strings.Join(t.Head, " | ")+"\n"+strings.Join(cells, " | "))
 		}
 	}
 	return lines
 }
 
+// glued takes out what tables in CSV files do not keep of a number.
+var glued = strings.NewReplacer(" ± ", "±", " ±", "±", ",", "")
+
 // TestPagesNameTheirCommands: the list of pages says by which command each is written, as the
 // page does.
 func TestPagesNameTheirCommands(t *testing.T) {
-	list, err := os.ReadFile(resultsDir + "README.md")
+	list, err := os.ReadFile(filepath.Join(resultsDir, "README.md"))
 	require.NoError(t, err)
 	commands := regexp.MustCompile("(?m)^\\| \\[([a-z-]+)\\].*`go run ./benchmarks/cmd/tables ([^`]+)` \\|$")
 	found := commands.FindAllStringSubmatch(string(list), -1)
 	require.NotEmpty(t, found)
 	for _, m := range found {
-		text, err := os.ReadFile(resultsDir + m[1] + ".md")
+		text, err := os.ReadFile(filepath.Join(resultsDir, m[1]+".md"))
 		require.NoError(t, err)
-		require.True(t, strings.Contains(strings.Join(strings.Fields(string(text)), " "), "tables "+m[2]+" >"),
+		require.True(t, strings.Contains(strings.Join(strings.Fields(string(text)), " "), "tables "+m[2]+" -into"),
 			"%s.md names another command than the list in README.md, `%s`", m[1], m[2])
 	}
 }

@@ -52,7 +52,7 @@ func fairShares(ctx context.Context, seeds seedRange, match string, errs io.Writ
 		addRuns(figures, sharesColumns, all, p.name)
 	}
 	return render("shares", map[string]any{
-		"Command": fmt.Sprintf("shares -seeds %s > benchmarks/results/shares.md", &seeds),
+		"Command": fmt.Sprintf("shares -seeds %s -into benchmarks/results", &seeds),
 		"Users":   shares.Users, "Nodes": shares.Nodes, "Cores": shares.Cores, "Days": shares.Days,
 		"HalfLife": shares.HalfLife / 3600, "Period": shares.Period,
 		"Figures": figures,

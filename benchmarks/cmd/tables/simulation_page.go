@@ -58,7 +58,7 @@ func (f *simulationFigures) page() (string, error) {
 	}
 	paired, wins := f.paired()
 	return render("simulation", map[string]any{
-		"Command":   fmt.Sprintf("simulation -seeds %s -traces DIR > benchmarks/results/simulation.md", &f.Seeds),
+		"Command":   fmt.Sprintf("simulation -seeds %s -traces DIR -into benchmarks/results", &f.Seeds),
 		"Machine":   f.Machine,
 		"Interval":  sim.NewConfig(nil).Interval,
 		"SeedRange": &f.Seeds,

@@ -63,7 +63,7 @@ const (
 func usage() string {
 	var all []string
 	for _, c := range subcommands {
-		all = append(all, "tables "+c.name+" "+c.usage)
+		all = append(all, "tables "+c.name+" [-into DIR] "+c.usage)
 	}
 	return strings.Join(all, " | ")
 }

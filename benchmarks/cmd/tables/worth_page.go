@@ -61,7 +61,7 @@ func worthPage(seeds seedRange, traces bool, rows []worthRow, ranges []*rangeRow
 		command += " -traces DIR"
 	}
 	return render("worth", map[string]any{
-		"Command": command + " > benchmarks/results/worth.md", "Presets": settings.Planned(),
+		"Command": command + " -into benchmarks/results", "Presets": settings.Planned(),
 		"Sections": sections, "Waits": worthHours(rows, policies), "Above": worthAbove(rows, policies),
 		"Ranges": rangeSection(ranges), "Parts": worthParts, "Intervals": worthIntervals(rows),
 	})

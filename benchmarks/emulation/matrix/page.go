@@ -19,14 +19,11 @@ func (r *Report) Page(command string) []byte {
 	return []byte(strings.ReplaceAll(intro, "COMMAND", command) + r.Markdown())
 }
 
-// Markdown prints what came out, section by section.
+// Markdown prints what came out, each kind of figures in one table.
 func (r *Report) Markdown() string {
 	var b strings.Builder
-	r.summary(&b)
 	r.deviations(&b)
-	for i := range r.Experiments {
-		r.Experiments[i].markdown(&b, r.Seeds)
-	}
+	r.tables(&b)
 	return b.String()
 }
 
@@ -57,20 +54,6 @@ func titles() []string {
 	return out
 }
 
-// summary is our best settings against backfill, an experiment a line.
-func (r *Report) summary(b *strings.Builder) {
-	b.WriteString("\n## Our best settings against stock backfill\n\nOn the real Slurm, means of the differences seed by seed.\n\n")
-	rows := [][]string{append([]string{"experiment", "method", "seeds"}, titles()...)}
-	for i := range r.Experiments {
-		for _, m := range r.Experiments[i].Methods {
-			if m.Best && len(m.Against) > 0 {
-				rows = append(rows, append([]string{r.Experiments[i].Name, m.Name, fmt.Sprint(m.Against[0].Seeds)}, m.against()...))
-			}
-		}
-	}
-	table(b, 2, rows)
-}
-
 func (m *MethodReport) against() []string {
 	var out []string
 	for i := range m.Against {
@@ -81,10 +64,10 @@ func (m *MethodReport) against() []string {
 
 // deviations are the simulator's, over all methods.
 func (r *Report) deviations(b *strings.Builder) {
-	b.WriteString("\n## Simulator against Slurm\n\nBy how much the simulator's means are off the " +
-		"real Slurm's, over the methods and experiments of this page: the mean of the " +
-		"deviations, and of their sizes.\n\n")
-	rows := [][]string{append([]string{"methods", "of them"}, titles()...)}
+	b.WriteString("\n## Simulator against Slurm\n\nBy how much the simulator's means differ from the " +
+		"real Slurm's, over all methods and experiments: the mean of the deviations, and the mean of\n" +
+		"their absolute values.\n\n")
+	rows := [][]string{append([]string{"methods", "number"}, titles()...)}
 	for _, kind := range []string{"backfill", "auction1", "auction2", "ipsched"} {
 		row := []string{kind, "0"}
 		n := 0
@@ -113,42 +96,57 @@ func (r *Report) deviations(b *strings.Builder) {
 	table(b, 1, rows)
 }
 
-func (e *ExperimentReport) markdown(b *strings.Builder, seeds []uint64) {
-	fmt.Fprintf(b, "\n## %s\n\n%s.\n\n", e.Name, e.Title)
-	rows := [][]string{append([]string{"method", "where", "seeds"}, titles()...)}
-	for i := range e.Methods {
-		rows = append(rows, e.Methods[i].figures()...)
-	}
-	table(b, 2, rows)
-	rows = [][]string{append([]string{"method - backfill, on Slurm", "seeds"}, titles()...)}
-	off := [][]string{append([]string{"simulator - Slurm"}, titles()...)}
-	for i := range e.Methods {
-		m := &e.Methods[i]
-		if len(m.Against) > 0 {
-			rows = append(rows, append([]string{m.Name, fmt.Sprint(m.Against[0].Seeds)}, m.against()...))
-		}
-		if len(m.Deviation) > 0 {
-			row := []string{m.Name}
-			for _, d := range m.Deviation {
-				row = append(row, fmt.Sprintf("%+.1f%%", 100*d))
+// tables are the experiments, their figures, what these are against backfill's, how far the
+// simulator is off, and the commands.
+func (r *Report) tables(b *strings.Builder) {
+	about := [][]string{{"experiment", "what"}}
+	figures := [][]string{append([]string{"experiment", "method", "where", "seeds"}, titles()...)}
+	against := [][]string{append([]string{"experiment", "method - backfill", "seeds"}, titles()...)}
+	off := [][]string{append([]string{"experiment", "simulator - Slurm"}, titles()...)}
+	commands := [][]string{{"experiment", "method", "on Slurm", "in the simulator"}}
+	for i := range r.Experiments {
+		e := &r.Experiments[i]
+		about = append(about, []string{e.Name, e.Title})
+		for k := range e.Methods {
+			m := &e.Methods[k]
+			for _, row := range m.figures() {
+				figures = append(figures, append([]string{e.Name}, row...))
 			}
-			off = append(off, row)
+			if len(m.Against) > 0 {
+				against = append(against, append([]string{e.Name, m.Name, fmt.Sprint(m.Against[0].Seeds)}, m.against()...))
+			}
+			if len(m.Deviation) > 0 {
+				row := []string{e.Name, m.Name}
+				for _, d := range m.Deviation {
+					row = append(row, fmt.Sprintf("%+.1f%%", 100*d))
+				}
+				off = append(off, row)
+			}
+			commands = append(commands, []string{e.Name, m.Name,
+				fmt.Sprintf("aucsched emulate %s --seeds %s", strings.Join(e.ArgsOf("emulate", m.Method), " "), seedList(r.Seeds)),
+				fmt.Sprintf("aucsched simulate %s --seed S", strings.Join(e.ArgsOf("simulate", m.Method), " "))})
 		}
 	}
-	for _, t := range [][][]string{rows, off} {
-		if len(t) > 1 {
-			b.WriteString("\n")
-			table(b, 1, t)
+	for _, t := range []struct {
+		heading, text string
+		names         int
+		rows          [][]string
+	}{
+		{"Experiments", "", 2, about},
+		{"Figures", "The papers', the real Slurm's and the simulator's.", 3, figures},
+		{"Against backfill", "On the real Slurm: means of the differences, seed by seed.", 2, against},
+		{"Deviations", "By how much the simulator's means differ from the real Slurm's.", 2, off},
+		{"Commands", "", 4, commands},
+	} {
+		if len(t.rows) < 2 {
+			continue
 		}
+		b.WriteString("\n## " + t.heading + "\n\n")
+		if t.text != "" {
+			b.WriteString(t.text + "\n\n")
+		}
+		table(b, t.names, t.rows)
 	}
-	b.WriteString("\nThe commands:\n\n```\n")
-	for i := range e.Methods {
-		m := &e.Methods[i]
-		fmt.Fprintf(b, "# %s\naucsched emulate %s --seeds %s\naucsched simulate %s --seed S\n",
-			m.Name, strings.Join(e.ArgsOf("emulate", m.Method), " "), seedList(seeds),
-			strings.Join(e.ArgsOf("simulate", m.Method), " "))
-	}
-	b.WriteString("```\n")
 }
 
 // figures are the paper's, the real Slurm's and the simulator's.
