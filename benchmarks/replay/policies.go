@@ -5,13 +5,11 @@ package replay
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/benchmarks/report"
-	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/older"
@@ -19,44 +17,6 @@ import (
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 )
-
-// Policies builds those that the flags ask for, names with commas.
-func Policies(f *policy.Flags, flags *pflag.FlagSet) ([]core.Policy, error) {
-	var out []core.Policy
-	seen := make(map[string]bool)
-	for name := range strings.SplitSeq(f.Policy, ",") {
-		if seen[name] {
-			return nil, cli.BadInput(fmt.Errorf("--policy: %q is given twice", name))
-		}
-		seen[name] = true
-		one := *f
-		one.Policy = name
-		p, err := one.Make(flags)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, p)
-	}
-	return out, nil
-}
-
-// Offer has the auctions among policies get SLURM bids.
-func Offer(policies []core.Policy, flags *pflag.FlagSet) error {
-	bidding := false
-	window, err := flags.GetInt64("window")
-	if err != nil {
-		return err
-	}
-	for i, p := range policies {
-		if _, ok := p.(*core.Auction); ok {
-			policies[i], bidding = NewOffers(p, int(window)), true
-		}
-	}
-	if !bidding {
-		return cli.BadInput(fmt.Errorf("--slurm-bids: policy %s makes no bids", flags.Lookup("policy").Value))
-	}
-	return nil
-}
 
 // Settled are a workload's jobs as the policy of that name takes them: the same, or copies.
 func Settled(f *policy.Flags, name string, jobs []workload.Job) []workload.Job {

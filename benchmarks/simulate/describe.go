@@ -22,8 +22,8 @@ func (f *Flags) describe(c *cobra.Command) {
 		cli.Subject{Title: "Input files and data locality", Flags: files},
 		cli.Subject{Title: "Switches", Flags: treeSettings},
 		cli.Subject{Title: "Pods on shared GPUs", Flags: podOnly},
-		cli.Subject{Title: "Output", Flags: []string{"json", "html", "jobs-csv", "bound", "dry-run"}})...)
-	replay.CompleteList(c, "policy", policyNames()...)
+		cli.Subject{Title: "Output", Flags: []string{"json", "csv", "markdown", "html", "jobs-csv", "bound", "dry-run"}})...)
+	replay.CompleteList(c, "policy", slices.Concat(policyNames(), presetPolicies())...)
 	f.Policy.Complete(c)
 	replay.Complete(c)
 	cli.CompleteFlag(c, "priority", priorityNames...)

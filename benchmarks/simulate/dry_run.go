@@ -21,7 +21,7 @@ type DryRun struct {
 
 // Checked sums up the input, of which the machine is that of the configuration.
 func (f *Flags) Checked(jobs int, name string) *DryRun {
-	d := &DryRun{Policies: strings.Split(f.Policy.Policy, ","), Workload: name, Jobs: jobs}
+	d := &DryRun{Policies: f.labels(), Workload: name, Jobs: jobs}
 	for _, c := range f.Replay.Config.Nodes {
 		d.Nodes++
 		d.Cores += int(c.Cores)

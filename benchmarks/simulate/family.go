@@ -77,7 +77,7 @@ func families(more *More) []family {
 
 // family is that of the policies: nil for those that schedule jobs on cores and GPUs.
 func (f *Flags) family(flags *pflag.FlagSet, more *More) (own *family, err error) {
-	names := strings.Split(f.Policy.Policy, ",")
+	names := f.labels()
 	for _, x := range families(more) {
 		if slices.ContainsFunc(names, func(name string) bool { return slices.Contains(x.policies, name) }) {
 			return &x, cli.BadInput(f.alone(flags, &x, names))

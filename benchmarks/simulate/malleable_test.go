@@ -14,8 +14,8 @@ import (
 // The more jobs are malleable the more of the machine is in use; none of them is as none was asked
 // for; and the settings count.
 func TestSimulateMalleable(t *testing.T) {
-	simulate := func(args ...string) (r boundedResult) {
-		r.Result = new(sim.Result)
+	simulate := func(args ...string) (r printed) {
+		r.ran = &ran{Result: new(sim.Result)}
 		code, out, errs := aucsched(t, "", append([]string{"simulate", "--json", "--cluster", "32x1", "--workload",
 			"gen:lublin-120", "--policy", "backfill", "--first", "120"}, args...)...)
 		require.Zero(t, code, errs)

@@ -8,66 +8,67 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/report"
-	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // reports are the files of a simulation, begun before it runs.
 type reports struct {
 	html *report.OutputFile
-	jobs []*report.OutputFile // one a policy
-	logs []*report.Log        // one a policy, or none
+	jobs [][]*report.OutputFile // by variant and seed
 }
 
 // open begins the files that are asked for.
-func (f *Flags) open(policies []core.Policy) (*reports, error) {
-	r := new(reports)
-	if f.HTML == "" && f.jobs == "" {
-		return r, nil
-	}
-	var err error
+func (f *Flags) open(s *study) (r *reports, err error) {
+	r = new(reports)
 	if f.HTML != "" {
 		if r.html, err = report.CreateOutput(f.HTML); err != nil {
 			return nil, fmt.Errorf("--html: %w", err)
 		}
 	}
-	for _, p := range policies {
-		r.logs = append(r.logs, new(report.Log))
-		if f.jobs == "" {
-			continue
+	if f.jobs == "" {
+		return r, nil
+	}
+	for _, v := range s.variants {
+		var files []*report.OutputFile
+		for _, seed := range s.seeds {
+			o, err := report.CreateOutput(s.path(f.jobs, v, seed))
+			if err != nil {
+				r.jobs = append(r.jobs, files)
+				r.discard()
+				return nil, fmt.Errorf("--jobs-csv: %w", err)
+			}
+			files = append(files, o)
 		}
-		o, err := report.CreateOutput(jobsPath(f.jobs, p.Name(), len(policies)))
-		if err != nil {
-			r.discard()
-			return nil, fmt.Errorf("--jobs-csv: %w", err)
-		}
-		r.jobs = append(r.jobs, o)
+		r.jobs = append(r.jobs, files)
 	}
 	return r, nil
 }
 
-// jobsPath is the path of a policy's jobs: with several, its name stands before
-// the suffix.
-func jobsPath(path, policy string, policies int) string {
-	if policies == 1 {
-		return path
-	}
+// path is the path of a run's file: before the suffix stands the policy, if there are several, and
+// the seed likewise.
+func (s *study) path(path string, v *variant, seed uint64) string {
 	suffix := filepath.Ext(path)
-	return strings.TrimSuffix(path, suffix) + "." + policy + suffix
+	path = strings.TrimSuffix(path, suffix)
+	if len(s.variants) > 1 {
+		path += "." + v.fileName()
+	}
+	if len(s.seeds) > 1 {
+		path += fmt.Sprintf(".%d", seed)
+	}
+	return path + suffix
 }
 
-// listener is what hears of the jobs of policy i as they end; nil if nobody asks.
-func (r *reports) listener(i int) func(sim.Record) {
-	if r.logs == nil {
-		return nil
-	}
-	return r.logs[i].Add
+// keeps tells which runs need a log: the page is of the first seed.
+func (r *reports) keeps() func(variant, seed int) bool {
+	return func(_, seed int) bool { return r.jobs != nil || r.html != nil && seed == 0 }
 }
 
 func (r *reports) discard() {
-	for _, o := range r.jobs {
-		o.Discard()
+	for _, files := range r.jobs {
+		for _, o := range files {
+			o.Discard()
+		}
 	}
 	if r.html != nil {
 		r.html.Discard()
@@ -76,20 +77,25 @@ func (r *reports) discard() {
 
 // write fills the files and puts them in their places. The page comes with
 // everything but its runs.
-func (r *reports) write(p *report.Page, results []*sim.Result, bounds runtimeBounds, settings func(policy string) []report.Setting) error {
-	if r.logs == nil {
-		return nil
-	}
-	for i, res := range results {
-		p.Runs = append(p.Runs, report.Run{Result: res, Bound: bounds[res], Log: r.logs[i], Settings: settings(res.Policy)})
-	}
-	for i, o := range r.jobs {
-		if err := o.Fill(func(w io.Writer) error { return report.WriteJobsCSV(w, p.Workload, &p.Runs[i]) }); err != nil {
-			return fmt.Errorf("--jobs-csv: %w", err)
+func (r *reports) write(p *report.Page, s *study, runs [][]*ran) error {
+	for i, files := range r.jobs {
+		for k, o := range files {
+			x := runs[i][k]
+			err := o.Fill(func(out io.Writer) error {
+				return report.WriteJobsCSV(out, x.work, &report.Run{Result: x.Result, Log: x.log})
+			})
+			if err != nil {
+				return fmt.Errorf("--jobs-csv: %w", err)
+			}
 		}
 	}
 	if r.html == nil {
 		return nil
+	}
+	for i, v := range s.variants {
+		x := runs[i][0]
+		p.Runs = append(p.Runs, report.Run{Result: x.Result, Bound: x.bound, Log: x.log,
+			Settings: replay.PolicySettings(&v.from, v.policy, v.flags)})
 	}
 	if err := r.html.Fill(p.Write); err != nil {
 		return fmt.Errorf("--html: %w", err)

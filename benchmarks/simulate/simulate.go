@@ -4,26 +4,20 @@
 package simulate
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/benchmarks/policies"
 	"github.com/aucsched/aucsched/benchmarks/replay"
-	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/benchmarks/traces"
-	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
-	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
@@ -40,6 +34,10 @@ type Flags struct {
 	Cluster, Workload string
 	HTML              string // the page's file
 	JSON, DryRun      bool
+
+	csv, markdown bool
+	seeds         string
+	parallel      int
 
 	jobs         string // the file of --jobs-csv
 	tree         treeFlags
@@ -94,6 +92,7 @@ Policies:
   as in Slurm    backfill
   EASY           ` + strings.Join(beginning("easy"), ", ") + `
   others         ipsched, plan
+  presets        ` + strings.Join(presetPolicies(), ", ") + `: auction2 with that --preset
   data locality  ` + strings.Join(LocalityPolicies(), ", ") + `
   pods           ` + strings.Join(PodPolicies(), ", ") + `
 
@@ -112,11 +111,18 @@ The policies of pods place pods that ask for whole GPUs or a share of one (Weng 
 pods: aucsched simulate --policy fgd,foresight --cluster openb_node_list_gpu_node.csv
 --workload openb_pod_list_default.csv.gz. Pods come in random order and never end.
 
-Several policies, with commas, run on the same workload one after the other: the
-table then has a column for each, --json prints an object a line, --html shows them
-side by side, and --jobs-csv puts the policy's name into that of its file
-(jobs.csv: jobs.backfill.csv).`,
+Several policies, with commas, run on the same workload: the table then has a column
+for each and its difference to the first, --json prints an object a line, --html shows
+them side by side, and --jobs-csv puts the policy's name into that of its file
+(jobs.csv: jobs.backfill.csv). A policy can have settings of its own behind colons, by the
+names of the flags: auction2:window=50:depth=0. Settings beyond these are the same for all.
+
+With --seeds each policy runs with each seed, several at a time. The table has means, 95%
+intervals, and the mean of the differences seed by seed with theirs; --json and --csv have
+every run.`,
 		Example: `  aucsched simulate --cluster 128x8x2 --workload gen:V.1
+  aucsched simulate --policy backfill,default,short --cluster 128x8x2 --workload gen:V.1 --seeds 1-10
+  aucsched simulate --policy auction2,auction2:window=50 --cluster 128x8x2 --workload gen:V.1 --csv >runs.csv
   aucsched simulate --policy backfill,auction2 --cluster 128x8x2 --workload gen:V.1 --html v1.html
   aucsched simulate --policy easy-sjf,auction2 --cluster 128x8 --workload examples/wide.swf
   aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges`,
@@ -126,7 +132,7 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 			if err := f.needed(c, &more); err != nil {
 				return err
 			}
-			if err := f.Policy.Check(c.Flags(), policyNames()); err != nil {
+			if err := f.known(c.Flags()); err != nil {
 				return err
 			}
 			if own, err := f.family(c.Flags(), &more); err != nil {
@@ -134,17 +140,18 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 			} else if own != nil {
 				return own.run(c, &f)
 			}
-			w, policies, err := f.prepare(c.Flags(), &more)
+			s, err := f.prepare(c.Flags(), &more)
 			if err != nil {
-				return err
+				return cli.BadInput(err)
 			}
 			if f.DryRun {
-				return f.Checked(len(w.Jobs), w.Name).Print(c.OutOrStdout(), f.JSON)
+				return f.Checked(len(s.first.work.Jobs), s.first.work.Name).Print(c.OutOrStdout(), f.JSON)
 			}
 			if f.boundOnly {
-				return more.Bounds(c.OutOrStdout(), &f.Replay.Config, replay.Settled(&f.Policy, policies[0].Name(), w.Jobs), f.JSON)
+				jobs := replay.Settled(&f.Policy, s.variants[0].policy, s.first.work.Jobs)
+				return more.Bounds(c.OutOrStdout(), &s.first.cfg, jobs, f.JSON)
 			}
-			return f.run(c, w, policies, more.Least)
+			return f.run(c, s, more.Least)
 		},
 	}
 	f.register(c.Flags())
@@ -154,7 +161,12 @@ side by side, and --jobs-csv puts the policy's name into that of its file
 
 func (f *Flags) register(flags *pflag.FlagSet) {
 	f.Policy.Register(flags)
-	flags.Lookup("policy").Usage = "scheduling policies (see above), several with commas"
+	flags.Lookup("policy").Usage = "scheduling policies (see above), several with commas, settings of one behind colons"
+	flags.StringVar(&f.seeds, "seeds", "", "run each policy with all of these seeds, as 1-10 or 1,4,7-9, and print means and differences")
+	flags.IntVar(&f.parallel, "parallel", 0,
+		"runs at a time; 0: as many as there are CPUs, and with --deadline one. More than one disturb the times of cycles")
+	flags.BoolVar(&f.csv, "csv", false, "print CSV, a row for each run and a column for each figure of --json")
+	flags.BoolVar(&f.markdown, "markdown", false, "print the table as Markdown")
 	f.Locality.register(flags)
 	f.Pods.register(flags)
 	flags.StringVar(&f.HTML, "html", "", "write a page with pictures of the runs to this `file`; it needs no network")
@@ -193,72 +205,6 @@ func (f *Flags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.JSON, "json", false, "print JSON")
 }
 
-// prepare checks all input: it makes the machine, the workload and the policies.
-func (f *Flags) prepare(flags *pflag.FlagSet, more *More) (*workload.Workload, []core.Policy, error) {
-	cfg := &f.Replay.Config
-	w, machine, err := f.machine()
-	if err != nil {
-		return nil, nil, cli.BadInput(err)
-	}
-	cfg.Nodes = machine.Nodes
-	for _, note := range machine.Notes {
-		slog.Warn("slurm.conf was read with a file from elsewhere", "file", note)
-	}
-	if cfg.Interval < 1 {
-		return nil, nil, cli.BadInput(fmt.Errorf("--interval: %d: must be at least 1 second", cfg.Interval))
-	}
-	switch d := f.Policy.BackfillTest; {
-	case d != 0 && !f.Policy.Slurmctld:
-		return nil, nil, cli.BadInput(fmt.Errorf("--backfill-test: goes with --slurmctld"))
-	case d < 0 || d > time.Minute:
-		return nil, nil, cli.BadInput(fmt.Errorf("--backfill-test: %v: must be between 0 and a minute", d))
-	}
-	if cfg.Topology, cfg.Blind, err = f.tree.read(flags, len(cfg.Nodes), machine.Names); err != nil {
-		return nil, nil, cli.BadInput(err)
-	}
-	if w == nil {
-		if w, err = f.Replay.Read(f.Workload); err != nil {
-			return nil, nil, cli.BadInput(err)
-		}
-		f.compareMachine(w)
-	}
-	if err := errors.Join(f.countMemory(machine, w), f.countExactly(more.Exact, machine, w)); err != nil {
-		return nil, nil, cli.BadInput(err)
-	}
-	if err := f.ranges.apply(cfg, w.Jobs); err != nil {
-		return nil, nil, cli.BadInput(err)
-	}
-	cfg.ShrinkLimits = slices.Contains(settings.Planned(), flags.Lookup("preset").Value.String())
-	f.Policy.Serial, f.Policy.ShrinkLimits = cfg.Serial, cfg.ShrinkLimits
-	if f.Replay.Files, err = f.Files.apply(flags, f.memoryCounts, w.Jobs, cfg.Nodes); err != nil {
-		return nil, nil, cli.BadInput(err)
-	}
-	f.Replay.Files.In(cfg)
-	if f.Policy.Slurmctld {
-		inMinutes(w.Jobs)
-		cfg.Release = policy.SlurmRelease
-	}
-	if err := f.crews.apply(flags, cfg, w.Jobs, f.Replay.Seed); err != nil {
-		return nil, nil, cli.BadInput(err)
-	}
-	policies, err := replay.Policies(&f.Policy, flags)
-	if err != nil {
-		return nil, nil, err
-	}
-	if f.slurmBids {
-		if err := replay.Offer(policies, flags); err != nil {
-			return nil, nil, err
-		}
-	}
-	if cfg.Priorities, err = priorities(f.priority, cfg.Nodes); err != nil {
-		return nil, nil, cli.BadInput(err)
-	}
-	if cfg.Priorities != nil && f.crews.percent > 0 {
-		return nil, nil, cli.BadInput(fmt.Errorf("--malleable: goes with --priority basic"))
-	}
-	return w, policies, nil
-}
-
 // needed checks that there is a workload, and a machine unless the workload's file may say it.
 func (f *Flags) needed(c *cobra.Command, more *More) error {
 	own, err := f.family(c.Flags(), more)
@@ -271,8 +217,8 @@ func (f *Flags) needed(c *cobra.Command, more *More) error {
 	return Needed(c, "workload")
 }
 
-// machine is that of --cluster, or else that of the header of the workload, which it then has read.
-func (f *Flags) machine() (w *workload.Workload, m *traces.Machine, err error) {
+// readMachine is that of --cluster, or else that of the header of the workload, which it then has read.
+func (f *Flags) readMachine() (w *workload.Workload, m *traces.Machine, err error) {
 	if f.Cluster == "" {
 		if w, err = f.Replay.Read(f.Workload); err != nil {
 			return nil, nil, err
@@ -300,68 +246,6 @@ func (f *Flags) compareMachine(w *workload.Workload) {
 	}
 }
 
-// inMinutes rounds time limits up to whole minutes.
-func inMinutes(jobs []workload.Job) {
-	for i := range jobs {
-		jobs[i].TimeLimit = (jobs[i].TimeLimit + 59) / 60 * 60
-	}
-}
-
-// run simulates the workload under each policy and reports; least is that of [More].
-func (f *Flags) run(c *cobra.Command, w *workload.Workload, policies []core.Policy,
-	least func(*sim.Result, *sim.Config, []workload.Job) (float64, error)) error {
-	out, err := f.open(policies)
-	if err != nil {
-		return cli.BadInput(err)
-	}
-	defer out.discard()
-	cfg := f.Replay.Config
-	cfg.Seed = f.Replay.Seed
-	var results []*sim.Result
-	bounds := make(runtimeBounds)
-	for i, policy := range policies {
-		cfg.OnEnd = out.listener(i)
-		done := showProgress(c.ErrOrStderr(), &cfg, len(w.Jobs))
-		jobs := replay.Settled(&f.Policy, policy.Name(), w.Jobs)
-		r, err := sim.Run(c.Context(), cfg, policy, jobs)
-		done()
-		if err != nil {
-			return err
-		}
-		if least != nil {
-			if bounds[r], err = least(r, &cfg, jobs); err != nil {
-				return err
-			}
-		}
-		results = append(results, r)
-	}
-	replay.WarnChanges(w)
-	for _, r := range results {
-		replay.WarnUnrun(r)
-	}
-	if err := printResults(c.OutOrStdout(), results, bounds, f.JSON); err != nil {
-		return err
-	}
-	page := report.Page{Workload: w, Nodes: cfg.Nodes, Command: report.CommandLine(c),
-		Settings: slices.Concat(f.Replay.Settings(), f.ranges.settings(), f.crews.settings())}
-	if err := out.write(&page, results, bounds,
-		func(policy string) []report.Setting { return replay.PolicySettings(&f.Policy, policy, c.Flags()) }); err != nil {
-		return err
-	}
-	return noneRan(results)
-}
-
-// noneRan is an error if a policy could run no job at all, so that its figures say nothing.
-func noneRan(results []*sim.Result) error {
-	for _, r := range results {
-		if r.Jobs == 0 && len(r.Unrun) > 0 {
-			return fmt.Errorf("policy %s: not one of %d jobs ran: the first, %s: %s",
-				r.Policy, len(r.Unrun), r.Unrun[0].ID, r.Unrun[0].Reason)
-		}
-	}
-	return nil
-}
-
 // priorityNames are the values of --priority.
 var priorityNames = []string{"basic", "multifactor"}
 
@@ -384,17 +268,6 @@ func priorities(name string, nodes []nodeset.Capacity) (sim.Priorities, error) {
 		return replay.MultifactorOf(nodes)
 	}
 	return nil, cli.Unknown("--priority", name, priorityNames)
-}
-
-// showProgress draws a bar of ended jobs on a terminal, for runs that take long.
-// The function that it returns takes the bar away.
-func showProgress(errs io.Writer, cfg *sim.Config, jobs int) func() {
-	bar := cli.NewBar(errs, jobs, "jobs", progressbar.OptionSetPredictTime(true))
-	if bar == nil {
-		return func() {}
-	}
-	cfg.OnCycle = func(p sim.Progress) { _ = bar.Set(p.End) }
-	return func() { _ = bar.Clear() }
 }
 
 // Needed is the error of those flags of c that must have a value and have none.

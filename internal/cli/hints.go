@@ -70,7 +70,7 @@ func flagError(c *cobra.Command, err error) error {
 		return seeHelp(c, fmt.Errorf("%s: its value is missing", m[1]))
 	}
 	if m := badValue.FindStringSubmatch(said); m != nil {
-		return seeHelp(c, fmt.Errorf("--%s: %s: %s", m[2], m[1], expected(c.Flags().Lookup(m[2]), m[3])))
+		return seeHelp(c, fmt.Errorf("--%s: %s: %s", m[2], m[1], Expected(c.Flags().Lookup(m[2]), m[3])))
 	}
 	if m := badFlag.FindStringSubmatch(said); m != nil {
 		return seeHelp(c, fmt.Errorf("%q is no flag", m[1]))
@@ -88,8 +88,8 @@ func flagError(c *cobra.Command, err error) error {
 	return seeHelp(c, fmt.Errorf("unknown flag: %s%s", m[1]+m[2], input.Hint(m[1]+m[2], known)))
 }
 
-// expected is what a value of a flag must be, where why is what Go's parser says, or else why.
-func expected(f *pflag.Flag, why string) string {
+// Expected is what a value of a flag must be, where why is what Go's parser says, or else why.
+func Expected(f *pflag.Flag, why string) string {
 	if strings.HasSuffix(why, "value out of range") {
 		return "is out of range"
 	}

@@ -52,7 +52,7 @@ func TestSimulatePrintsTheBound(t *testing.T) {
 	_, out, _ = aucsched(t, "", "simulate", "--bound", "--cluster", "2x8", "--count-memory", "--memory", "62", "--workload", memory)
 	require.Contains(t, out, "longest job  at least 0.03 h", "jobs that take memory can run")
 	_, out, _ = aucsched(t, "", args...)
-	require.Contains(t, out, "· theoretical                1.6 h\n· at least                   3.0 h\n")
+	require.Contains(t, out, "· theoretical (h)               1.62\n· at least (h)                  3.00\n")
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
 	require.Contains(t, strings.Join(strings.Fields(string(text)), " "), "(a lower bound)</small></th><td>3.00 h</td>")

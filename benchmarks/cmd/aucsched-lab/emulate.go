@@ -123,7 +123,7 @@ func (f *emulateFlags) check(c *cobra.Command) ([]reproduce.Cell, *reproduce.Sto
 	if f.jobs < 1 {
 		return nil, nil, fmt.Errorf("-j: %d: must be at least 1", f.jobs)
 	}
-	seeds, err := parseSeedList(f.seeds)
+	seeds, err := replay.ParseSeeds(f.seeds)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--seeds: %w", err)
 	}

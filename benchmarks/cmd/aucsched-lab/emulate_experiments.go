@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/matrix"
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
@@ -78,7 +79,7 @@ func (f *experimentsFlags) run(c *cobra.Command, words []string) error {
 	if f.best {
 		matrix.KeepBest(experiments)
 	}
-	seeds, err := parseSeedList(f.seeds)
+	seeds, err := replay.ParseSeeds(f.seeds)
 	if err != nil {
 		return cli.BadInput(fmt.Errorf("--seeds: %w", err))
 	}

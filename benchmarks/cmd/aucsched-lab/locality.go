@@ -179,22 +179,22 @@ func printLocality(out io.Writer, results []*locality.Result, asJSON bool) error
 	if asJSON {
 		return simulate.PrintJSON(out, results, func(r *locality.Result) any { return r })
 	}
-	t := simulate.NewTable(out, results)
-	line := t.Line
-	line("policy", func(r *locality.Result) string { return r.Policy })
-	line("mode", func(r *locality.Result) string { return r.Mode })
-	line("jobs evaluated", func(r *locality.Result) string { return fmt.Sprint(r.Jobs) })
-	t.Figure("stretch, mean", simulate.Digits(3), func(r *locality.Result) float64 { return r.StretchMean })
-	t.Figure("· greatest", simulate.Digits(3), func(r *locality.Result) float64 { return r.StretchMax })
-	t.Figure("wait, mean", cli.Seconds, func(r *locality.Result) float64 { return r.WaitMean })
-	line("· standard deviation", func(r *locality.Result) string { return cli.Seconds(r.WaitStd) })
-	t.Figure("loading files", cli.Seconds, func(r *locality.Result) float64 { return float64(r.Transfer) })
-	t.Figure("waiting for others' loads", cli.Seconds, func(r *locality.Result) float64 { return float64(r.LoadWait) })
-	line("files reused", func(r *locality.Result) string { return fmt.Sprintf("%d", r.Reused) })
-	t.Figure("CPU use", simulate.Percent, func(r *locality.Result) float64 { return r.CPUUtilization })
-	t.Figure("runtime", cli.Seconds, func(r *locality.Result) float64 { return float64(r.Runtime) })
-	if len(results) > 1 {
-		fmt.Fprintf(t, "(in brackets: as a multiple of %s's figure)\n", results[0].Policy)
+	t := simulate.Table[*locality.Result]{Rows: []simulate.Row[*locality.Result]{
+		{Name: "mode", Text: func(r *locality.Result) string { return r.Mode }},
+		{Name: "jobs evaluated", Value: func(r *locality.Result) float64 { return float64(r.Jobs) }, Alone: true},
+		{Name: "stretch, mean", Digits: 3, Good: -1, Value: func(r *locality.Result) float64 { return r.StretchMean }},
+		{Name: "· greatest", Digits: 3, Good: -1, Value: func(r *locality.Result) float64 { return r.StretchMax }},
+		{Name: "wait, mean", Unit: simulate.Seconds, Good: -1, Value: func(r *locality.Result) float64 { return r.WaitMean }},
+		{Name: "· std. deviation", Unit: simulate.Seconds, Value: func(r *locality.Result) float64 { return r.WaitStd }, Alone: true},
+		{Name: "loading files", Unit: simulate.Seconds, Good: -1, Value: func(r *locality.Result) float64 { return float64(r.Transfer) }},
+		{Name: "waiting for others' loads", Unit: simulate.Seconds, Good: -1,
+			Value: func(r *locality.Result) float64 { return float64(r.LoadWait) }},
+		{Name: "files reused", Good: 1, Value: func(r *locality.Result) float64 { return float64(r.Reused) }},
+		{Name: "CPU use", Unit: simulate.Share, Good: 1, Value: func(r *locality.Result) float64 { return r.CPUUtilization }},
+		{Name: "runtime", Unit: simulate.Seconds, Good: -1, Value: func(r *locality.Result) float64 { return float64(r.Runtime) }},
+	}}
+	for _, r := range results {
+		t.Columns = append(t.Columns, simulate.Column[*locality.Result]{Name: r.Policy, Runs: []*locality.Result{r}})
 	}
-	return t.Flush()
+	return t.Write(out, false)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/benchmarks/bound"
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
@@ -168,7 +169,7 @@ func (f *reproduceFlags) check(c *cobra.Command) ([]reproduce.Table, []uint64, e
 	if f.list != "" {
 		return nil, nil, errors.New("--list: needs --cell")
 	}
-	seeds, err := parseSeeds(f.seeds)
+	seeds, err := replay.ParseSeeds(f.seeds)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--seeds: %w", err)
 	}

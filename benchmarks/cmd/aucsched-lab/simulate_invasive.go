@@ -130,7 +130,7 @@ func (f *invasiveFlags) study() (*simulation.Study, error) {
 			f.cfg.Policy.CapWatts, f.cfg.Policy.SocketWatts, f.cfg.Policy.CoreWatts)
 	}
 	study := &simulation.Study{Config: f.cfg, Flexibility: f.flex}
-	if study.Seeds, err = parseSeedList(f.seeds); err != nil {
+	if study.Seeds, err = replay.ParseSeeds(f.seeds); err != nil {
 		return nil, fmt.Errorf("--seeds: %w", err)
 	}
 	for _, text := range strings.Split(f.shares, ",") {

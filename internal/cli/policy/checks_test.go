@@ -16,10 +16,10 @@ func TestLookAt(t *testing.T) {
 	f.Register(flags)
 	flags.VisitAll(func(flag *pflag.Flag) {
 		if flag.Name == "policy" {
-			require.Equal(t, Names(), lookAt(flag.Name))
+			require.Equal(t, Names(), LookAt(flag.Name))
 			return
 		}
-		some := lookAt(flag.Name)
+		some := LookAt(flag.Name)
 		require.Subset(t, Names(), some)
 		require.Less(t, len(some), len(Names()), "--%s is a setting of some policies", flag.Name)
 	})

@@ -207,8 +207,8 @@ func (f *Flags) Auction(flags *pflag.FlagSet) (o core.AuctionOptions, err error)
 // auctions are the policies that Make makes of core.Auction.
 var auctions = []string{"auction1", "auction2"}
 
-// lookAt says which policies look at a flag. Those that are not here go with every policy.
-func lookAt(flag string) []string {
+// LookAt says which policies look at a flag. Those that are not here go with every policy.
+func LookAt(flag string) []string {
 	name := strings.ReplaceAll(flag, "-", "_")
 	switch {
 	case slices.Contains(older.Shared, flag):
@@ -240,7 +240,7 @@ func (f *Flags) Check(flags *pflag.FlagSet, known []string) error {
 		return nil // who adds policies says what goes with them
 	}
 	flags.Visit(func(flag *pflag.Flag) {
-		some := lookAt(flag.Name)
+		some := LookAt(flag.Name)
 		if !slices.ContainsFunc(names, func(name string) bool { return slices.Contains(some, name) }) {
 			slog.Warn(fmt.Sprintf("--%s does nothing with --policy %s; it is for %s", flag.Name, f.Policy, strings.Join(some, ", ")))
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package main
+package replay
 
 import (
 	"errors"
@@ -12,8 +12,8 @@ import (
 // maxSeeds is the most seeds of a run.
 const maxSeeds = 1000
 
-// parseSeeds reads "FIRST-LAST", or one seed: from 1 on, at most maxSeeds of them.
-func parseSeeds(text string) ([]uint64, error) {
+// parseSeedRange reads "FIRST-LAST", or one seed: from 1 on, at most maxSeeds of them.
+func parseSeedRange(text string) ([]uint64, error) {
 	a, b, isRange := strings.Cut(text, "-")
 	if !isRange {
 		b = a
@@ -30,10 +30,10 @@ func parseSeeds(text string) ([]uint64, error) {
 	return seeds, nil
 }
 
-// parseSeedList reads seeds with commas, each FIRST-LAST or one.
-func parseSeedList(text string) (seeds []uint64, err error) {
+// ParseSeeds reads seeds with commas, each FIRST-LAST or one.
+func ParseSeeds(text string) (seeds []uint64, err error) {
 	for part := range strings.SplitSeq(text, ",") {
-		some, err := parseSeeds(part)
+		some, err := parseSeedRange(part)
 		if err != nil {
 			return nil, err
 		}
