@@ -96,7 +96,7 @@ cross:
 		$(GO) build ./... $(PROGRAMS) || exit 1; \
 	done
 
-## lint: gofmt, vet, staticcheck, govulncheck; each module has its requirements without the others; licence headers, the budget, and what the pages claim
+## lint: gofmt, vet, staticcheck, govulncheck; each module has its requirements without the others; licence headers, the budget, prose, and what the pages claim
 lint:
 	@bad=$$(gofmt -l .); [ -z "$$bad" ] || { echo "gofmt would change: $$bad" >&2; exit 1; }
 	@for module in . benchmarks invasive; do \
@@ -104,6 +104,7 @@ lint:
 	done
 	sh scripts/spdx.sh --check
 	$(GO) run ./benchmarks/cmd/docscheck
+	sh scripts/prose.sh
 	@$(MAKE) --no-print-directory budget
 	$(call with_highs,$(GO) vet $$tags $(ALL) && $(call tool,staticcheck) $$tags $(ALL))
 	@out=$$($(call tool,govulncheck) $(ALL) 2>&1); code=$$?; \
