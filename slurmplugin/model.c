@@ -50,7 +50,7 @@ extern bool auc_are_alike(const job_record_t *a, const job_record_t *b)
 }
 
 /*
- * A job as the auction sees it, or why it is left to Slurm: see model.h. docs/slurm.md
+ * A job as the auction sees it, or why it is left to Slurm: see model.h. docs/reference/slurm-jobs.md
  * has the table of the words returned here.
  *
  * What is not understood is left to Slurm: a rule below has to say why a request can

@@ -184,7 +184,7 @@ extern uint32_t auc_minutes(const job_record_t *job_ptr,
 
 /*
  * Describes a pending job to the auction.
- * RET NULL, or one word that says why the job is left to Slurm (docs/slurm.md has
+ * RET NULL, or one word that says why the job is left to Slurm (docs/reference/slurm-jobs.md has
  *	the table). Job and node read locks.
  */
 extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,

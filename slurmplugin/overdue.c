@@ -287,7 +287,7 @@ extern void auc_leave_without_place(const auc_snapshot_t *s,
  * The safety net by time. Whatever the auction is blind to, now or in a version to come: a job
  * that it doesn't start for auc_net_s seconds, although Slurm's own selection says that it
  * could start now, is Slurm's. And the turns of those that are left to Slurm: else they would have
- * what every cycle leaves until backfill's next pass. See reason.h; docs/slurm.md tells what users
+ * what every cycle leaves until backfill's next pass. See reason.h; docs/howto/why.md tells what users
  * see of both.
  *
  * When the cycle's starts are done some of those who have waited long are asked about, in turn:

@@ -403,7 +403,7 @@ extern void auc_explain(const auc_snapshot_t *s,
 
 /*
  * Pending jobs that are left to Slurm: which, why, and how many. See reason.h;
- * docs/slurm.md has the table of the reasons.
+ * docs/reference/slurm-jobs.md has the table of the reasons.
  *
  * Under the locks. Reasons are static text; memos are status.c's.
  */

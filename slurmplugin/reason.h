@@ -15,7 +15,7 @@
 /*
  * What the auction says of a waiting job, as a note in the job's SystemComment: for `aucsched why`.
  * Slurm shows the record to whom it shows the job, on whatever machine he is, and saves it with the
- * job. The text is WORD[ DETAIL][ lost=ID,...@TIME] since=TIME; docs/slurm.md has the words.
+ * job. The text is WORD[ DETAIL][ lost=ID,...@TIME] since=TIME; docs/howto/why.md has the words.
  *
  * All under the job write lock, and a read lock of the configuration.
  */

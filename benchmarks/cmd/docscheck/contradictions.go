@@ -9,56 +9,53 @@ import (
 	"strings"
 )
 
-// The pages that say how the plug-ins are installed, and what they leave to Slurm. The last two are
-// the ones that the others must agree with.
+// The pages that say how the plug-ins are installed, and what they leave to Slurm.
 const (
-	readme  = "README.md"
-	slurm   = "docs/slurm.md"
-	install = "docs/howto/install.md"
+	readme   = "README.md"
+	jobs     = "docs/reference/slurm-jobs.md"
+	install  = "docs/howto/install.md"
+	tutorial = "docs/tutorials/slurm.md"
 )
 
-// contradictions are statements of one page that another page contradicts.
+// contradictions are statements of one page that another one, or another part of it, contradicts.
 func contradictions(r *repository) (out []problem) {
-	for _, name := range []string{readme, slurm, install} {
+	for _, name := range []string{readme, jobs, install, tutorial} {
 		if r.byName[name] == nil {
 			return nil // not this repository
 		}
 	}
-	out = append(out, leftWords(r.byName[readme], r.byName[slurm])...)
+	out = append(out, leftWords(r.byName[jobs])...)
 	lines := confLines(r.byName[install])
-	for _, name := range []string{readme, slurm, install} {
+	for _, name := range []string{readme, tutorial, install} {
 		out = append(out, sameLines(r.byName[name], lines)...)
 	}
 	return append(out, absentInputs(r, r.byName[readme])...)
 }
 
-// leftWords compares the reason words that README.md says jobs are left to Slurm for with those of
-// the table of docs/slurm.md.
-func leftWords(readme, slurm *page) (out []problem) {
-	table := map[string]bool{}
-	for _, row := range rows(slurm, "## What the auction decides, and what is left to Slurm", "Why these are left:") {
+// leftWords compares the words of the table of requests with those that the table below it explains.
+// That has the words for what is no request of a job besides.
+func leftWords(p *page) (out []problem) {
+	table := map[string]int{}
+	for _, row := range rows(p, "## The table", "") {
 		if cells := strings.Split(strings.Trim(row.text, "| "), "|"); len(cells) == 3 && strings.Contains(cells[1], "eft") {
 			for _, m := range span.FindAllStringSubmatch(cells[2], -1) {
-				table[m[1]] = true
+				table[m[1]] = row.line
 			}
 		}
 	}
-	said := map[string]bool{}
-	line := 1
-	for _, row := range rows(readme, "## What it does not do", "") {
+	explained := map[string]bool{}
+	for _, row := range rows(p, "## What is left, and why", "") {
 		cells := strings.Split(strings.Trim(row.text, "| "), "|")
-		line = row.line
-		for _, m := range span.FindAllStringSubmatch(cells[len(cells)-1], -1) {
-			said[m[1]] = true
-			if !table[m[1]] {
-				out = append(out, readme.problem(line, "%s leaves nothing to Slurm for the reason %q", slurm.name, m[1]))
+		for _, m := range span.FindAllStringSubmatch(cells[0], -1) {
+			explained[m[1]] = true
+			if table[m[1]] == 0 && m[1] != "partition" && m[1] != "user" {
+				out = append(out, p.problem(row.line, "the table leaves nothing to Slurm for the reason %q", m[1]))
 			}
 		}
 	}
-	for word := range table {
-		if !said[word] {
-			out = append(out, readme.problem(line,
-				"%s leaves jobs to Slurm for the reason %q, and this section does not say so", slurm.name, word))
+	for word, line := range table {
+		if !explained[word] {
+			out = append(out, p.problem(line, "the page does not say why %q is left", word))
 		}
 	}
 	slices.SortFunc(out, func(a, b problem) int { return strings.Compare(a.text, b.text) })

@@ -104,29 +104,29 @@ func TestAFindingIsNoSourceOfItself(t *testing.T) {
 func TestContradictions(t *testing.T) {
 	const (
 		block = "```\nPluginDir=/a:/b\nJobSubmitPlugins=aucsched\n```\n"
-		table = "## What the auction decides, and what is left to Slurm\n\n| request | | word |\n|---|---|---|\n" +
+		table = "## The table\n\n| request | | word |\n|---|---|---|\n" +
 			"| `-C a\\|b` | modelled | |\n| `--x` | left | `exclusive` |\n| `--y` | modelled; left if it is two | `limits` |\n\n" +
-			"Why these are left:\n\n| `user` | why |\n"
-		left = "## What it does not do\n\n| what | word |\n|---|---|\n| `--x`, and y | `exclusive`, `limits` |\n"
+			"## What is left, and why\n\n| word | why |\n|---|---|\n| `exclusive`, `limits` | why |\n| `user` | why |\n"
 	)
 	good := map[string]string{
-		"docs/howto/install.md": "# I\n\n## Install\n\nChange two lines of `slurm.conf`:\n\n" + block,
-		"docs/slurm.md":         "# S\n\nChange 2 lines of\n`slurm.conf`:\n\n" + block + table,
+		"docs/howto/install.md":        "# I\n\n## Install\n\nChange two lines of `slurm.conf`:\n\n" + block,
+		"docs/tutorials/slurm.md":      "# S\n\nChange 2 lines of\n`slurm.conf`:\n\n" + block,
+		"docs/reference/slurm-jobs.md": "# J\n\n" + table,
 		"README.md": "# R\n\n```\nbin/aucsched plan --json w.json\nbin/aucsched plan w.json --mps m.mps && aucsched plan m.mps\n```\n\n" +
-			"Two files. Change two lines of `slurm.conf`:\n\n" + block + left,
+			"Two files. Change two lines of `slurm.conf`:\n\n" + block,
 		"w.json":               "{}",
 		"cmd/aucsched/plan.go": `c.Flags().StringVar(&s, "mps", ""); c.Flags().BoolVar(&s, "json", false)` + "\nUse: \"plan W\"",
 	}
 	for _, c := range []struct{ file, old, new, want string }{
 		{"README.md", "", "", ""},
 		{"README.md", "two lines", "four lines", "four lines of slurm.conf; the steps of docs/howto/install.md have 2"},
-		{"docs/slurm.md", "2 lines", "three lines", "three lines of slurm.conf"},
+		{"docs/tutorials/slurm.md", "2 lines", "three lines", "three lines of slurm.conf"},
 		{"docs/howto/install.md", "two lines", "3 lines", "3 lines of slurm.conf"},
 		{"README.md", "JobSubmitPlugins=aucsched\n", "", "the lines of slurm.conf are [PluginDir] here"},
-		{"docs/slurm.md", "JobSubmit", "SchedulerParameters=a=1\nJobSubmit", "[PluginDir SchedulerParameters JobSubmitPlugins] here"},
-		{"README.md", "`exclusive`, `limits`", "`exclusive`", `for the reason "limits", and this section does not say so`},
-		{"README.md", "`limits`", "`limits`, `shard`", `docs/slurm.md leaves nothing to Slurm for the reason "shard"`},
-		{"docs/slurm.md", "| left | `exclusive`", "| modelled | ", `docs/slurm.md leaves nothing to Slurm for the reason "exclusive"`},
+		{"docs/tutorials/slurm.md", "JobSubmit", "SchedulerParameters=a=1\nJobSubmit", "[PluginDir SchedulerParameters JobSubmitPlugins] here"},
+		{"docs/reference/slurm-jobs.md", "`exclusive`, `limits`", "`exclusive`", `does not say why "limits" is left`},
+		{"docs/reference/slurm-jobs.md", "`user`", "`user`, `shard`", `leaves nothing to Slurm for the reason "shard"`},
+		{"docs/reference/slurm-jobs.md", "| left | `exclusive`", "| modelled | ", `leaves nothing to Slurm for the reason "exclusive"`},
 		{"README.md", "w.json --mps", "trace.swf.gz --mps", "there is no trace.swf.gz to call this with"},
 		{"README.md", "aucsched plan m.mps", "aucsched plan model.mps.gz", "there is no model.mps.gz to call this with"},
 	} {

@@ -24,7 +24,7 @@ func (t *Times) add(d time.Duration) {
 }
 
 // Auction are the cycles of the auction that were seen in a window: see
-// docs/slurm.md for the figures.
+// docs/explanation/slurm.md for the figures.
 type Auction struct {
 	Cycle, Snapshot, Decide, Start, Lock Times
 	Cycles                               int // that there were

@@ -221,7 +221,7 @@ func pluginVersion(path string) (string, error) {
 	return "", fmt.Errorf("%s has no plugin_version: it is no plug-in of Slurm", filepath.Base(path))
 }
 
-// left says which lines of the site leave jobs to Slurm: see docs/slurm.md.
+// left says which lines of the site leave jobs to Slurm: see docs/reference/slurm-jobs.md.
 func (c *checker) left() {
 	parameters, line, _ := c.conf.Last("SelectTypeParameters")
 	for word := range strings.SplitSeq(parameters, ",") {

@@ -17,10 +17,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every word of the table in docs/slurm.md is explained, and there is no other but those that the
+// Every word of the table in docs/reference/slurm-jobs.md is explained, and there is no other but those that the
 // page tells of elsewhere.
 func TestLeftWordsAreThoseOfThePage(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/slurm.md")
+	text, err := os.ReadFile("../../../docs/reference/slurm-jobs.md")
 	require.NoError(t, err)
 	_, page, ok := strings.Cut(string(text), "| request | | reason word |")
 	require.True(t, ok)

@@ -11,8 +11,8 @@ import (
 
 // Verdict is what the auction says of a waiting job.
 type Verdict struct {
-	Word    string `json:"word"`           // fit, lost, kept, left, ...: see docs/slurm.md
-	Left    string `json:"left,omitempty"` // with "left": the word of docs/slurm.md's table
+	Word    string `json:"word"`           // fit, lost, kept, left, ...: see docs/howto/why.md
+	Left    string `json:"left,omitempty"` // with "left": the word of docs/reference/slurm-jobs.md's table
 	Meaning string `json:"meaning"`
 	// Change is what the user can change so that the auction decides it; "" if there is nothing.
 	Change string `json:"change,omitempty"`
@@ -95,7 +95,7 @@ var verdicts = map[string]word{
 	"preempts": {"it has won a place, and starts when the jobs there that are preempted for it have ended", ""},
 }
 
-// left are the words with which the plug-in leaves jobs to Slurm, those of docs/slurm.md's table,
+// left are the words with which the plug-in leaves jobs to Slurm, those of docs/reference/slurm-jobs.md's table,
 // in plain words; and what a user can change.
 var left = map[string]word{
 	"gres": {"which GPUs it may have together (by socket, shares on several nodes, other gres by job or task) is more than " +

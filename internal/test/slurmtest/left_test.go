@@ -24,11 +24,11 @@ type leftRow struct {
 	ask  Ask
 }
 
-// either stands for a request that the auction sees roughly ("~" in docs/slurm.md): it
+// either stands for a request that the auction sees roughly ("~" in docs/reference/slurm-jobs.md): it
 // goes to Slurm too when the auction finds no place for it, and without a word.
 const either = "either"
 
-// The rows are those of the table in docs/slurm.md. Not here either are --reboot (it
+// The rows are those of the table in docs/reference/slurm-jobs.md. Not here either are --reboot (it
 // would reboot this machine), federations, and the expansion of running jobs.
 var leftRows = []leftRow{
 	{"-n1", "", Ask{CPUs: 1}},

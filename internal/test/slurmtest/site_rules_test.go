@@ -101,7 +101,7 @@ func testRulesInLua(t *testing.T, c *Cluster) {
 	if _, err := os.Stat(filepath.Join(c.stock, "job_submit_lua.so")); err != nil {
 		t.Skipf("Slurm was built without job_submit/lua: %v", err)
 	}
-	page, err := os.ReadFile("../../../docs/howto/install.md")
+	page, err := os.ReadFile("../../../docs/howto/site-rules.md")
 	require.NoError(t, err)
 	rule := luaRule.FindSubmatch(page)
 	require.NotNil(t, rule)

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Blocks marked console are what a reader types and sees: all of a page are run in one directory, in
+// order, and what they print is compared. Of the output, "..." stands for anything, and on a line of
+// its own for any lines. A block of another kind below <!-- file: NAME --> is written to that file.
+// Blocks marked shell-session or bash are not run: they want a Slurm, root or a network.
+func TestPagesRun(t *testing.T) {
+	root, err := filepath.Abs("../../..")
+	require.NoError(t, err)
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-o", bin, "./cmd/aucsched", "./benchmarks/cmd/aucsched-lab")
+	build.Dir = root
+	out, err := build.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	run := 0
+	for _, name := range pagesToRun(t, root) {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(t, err)
+		steps := stepsOf(string(text))
+		if len(steps) == 0 {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if strings.Contains(string(text), " examples/") {
+				require.NoError(t, os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join(root, "examples"))))
+			}
+			env := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "AUCSCHED="+root, "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")
+			for _, s := range steps {
+				if s.file != "" {
+					file := filepath.Join(dir, s.file)
+					require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+					require.NoError(t, os.WriteFile(file, []byte(s.text), 0o644))
+					continue
+				}
+				c := exec.Command("sh", "-c", s.command)
+				c.Dir, c.Env = dir, env
+				out, _ := c.CombinedOutput()
+				assert.Regexp(t, s.pattern(), string(out), "%s:%d: $ %s", name, s.line, s.command)
+			}
+		})
+		run++
+	}
+	require.NotZero(t, run)
+}
+
+func pagesToRun(t *testing.T, root string) []string {
+	names := []string{"README.md"}
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		require.NoError(t, err)
+		for _, f := range found {
+			names = append(names, strings.TrimPrefix(f, root+"/"))
+		}
+	}
+	return names
+}
+
+// step is a file to write, or a command and what it prints.
+type step struct {
+	file, command, text string
+	line                int
+}
+
+var (
+	toFile = regexp.MustCompile(`<!-- file: (\S+) -->`)
+	anyOf  = regexp.MustCompile(`\\\.\\\.\\\.`)
+)
+
+// pattern matches what the command prints. Blanks at the ends of lines do not count.
+func (s step) pattern() string {
+	var b strings.Builder
+	b.WriteString(`^`)
+	for l := range strings.Lines(strings.TrimRight(s.text, "\n")) {
+		if l = strings.TrimSpace(l); l == "..." {
+			b.WriteString(`(?:.*\n)*?`)
+			continue
+		}
+		b.WriteString(`[ \t]*` + anyOf.ReplaceAllString(regexp.QuoteMeta(l), `.*`) + `[ \t]*\n+`)
+	}
+	return b.String() + `$`
+}
+
+func stepsOf(text string) (out []step) {
+	lines := strings.Split(text, "\n")
+	for i := 0; i < len(lines); i++ {
+		indent := strings.TrimSpace(lines[i])
+		if !strings.HasPrefix(indent, "```") || indent == "```" {
+			if indent == "```" { // of no kind: to its end
+				for i++; i < len(lines) && strings.TrimSpace(lines[i]) != "```"; i++ {
+				}
+			}
+			continue
+		}
+		var file string
+		for j := i - 1; j >= 0 && j >= i-2; j-- {
+			if m := toFile.FindStringSubmatch(lines[j]); m != nil {
+				file = m[1]
+			}
+		}
+		from := i + 1
+		for i++; i < len(lines) && strings.TrimSpace(lines[i]) != "```"; i++ {
+		}
+		switch block := lines[from:i]; {
+		case file != "":
+			out = append(out, step{file: file, text: strings.Join(block, "\n") + "\n", line: from})
+		case indent == "```console":
+			out = append(out, commandsOf(block, from)...)
+		}
+	}
+	return out
+}
+
+// commandsOf are the commands behind "$ " of a block, continued ones whole, and what is below them.
+func commandsOf(block []string, from int) (out []step) {
+	for i := 0; i < len(block); i++ {
+		l := strings.TrimLeft(block[i], " ")
+		command, is := strings.CutPrefix(l, "$ ")
+		if !is {
+			out[len(out)-1].text += l + "\n"
+			continue
+		}
+		s := step{command: command, line: from + i + 1}
+		for strings.HasSuffix(s.command, `\`) && i+1 < len(block) {
+			i++
+			s.command += "\n" + block[i]
+		}
+		out = append(out, s)
+	}
+	return out
+}
