@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -143,4 +144,25 @@ func commandsOf(block []string, from int) (out []step) {
 		out = append(out, s)
 	}
 	return out
+}
+
+// The page on windows has each field of the schema.
+func TestFieldsOfWindows(t *testing.T) {
+	schema, err := os.ReadFile("../../../docs/schemas/window.json")
+	require.NoError(t, err)
+	page, err := os.ReadFile("../../../docs/reference/window.md")
+	require.NoError(t, err)
+	var of struct {
+		Properties map[string]any
+		Defs       map[string]struct{ Properties map[string]any } `json:"$defs"`
+	}
+	require.NoError(t, json.Unmarshal(schema, &of))
+	for name := range of.Properties {
+		assert.Contains(t, string(page), "`"+name+"`")
+	}
+	for _, def := range of.Defs {
+		for name := range def.Properties {
+			assert.Contains(t, string(page), "`"+name+"`")
+		}
+	}
 }
