@@ -16,7 +16,7 @@ export SLURM_SOURCE
 endif
 
 .DEFAULT_GOAL := bin/aucsched
-.PHONY: bin/aucsched run run-invasive test test-pure test-race test-slurm golden lint cross bench ablation bench-stages bench-locality bench-negotiation docs check-pages fuzz slurm-plugins emulation emulate-quick emulate load load-long slurm-test malleable-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm srpm packages package-reproducible package-test arm64 proto census budget clean help
+.PHONY: bin/aucsched run run-invasive test test-pure test-race test-slurm golden lint cross bench ablation bench-stages bench-locality bench-negotiation docs site check-pages fuzz slurm-plugins emulation emulate-quick emulate load load-long slurm-test malleable-test slurm-test-24.11 slurm-compile slurm-matrix slurm-own-tests slurm-soak slurm-soak-24.11 man deb rpm srpm packages package-reproducible package-test arm64 proto census budget clean help
 
 # The packages of all modules: go.work has these together, so that one command builds what they
 # share once, and runs the tests of all beside each other.
@@ -150,6 +150,10 @@ docs: bench
 	$(if $(TRACES),$(call page,topology -traces $(TRACES)))
 	$(if $(PODS),$(call page,pods -traces $(PODS) -csv benchmarks/results/pods.csv))
 	$(if $(LOCALITY),$(call page,locality -data $(LOCALITY) -tried 1-28 $(if $(TRACES),-traces $(TRACES)) -plot benchmarks/results/locality-adaptive.svg))
+
+## site: build the site of docs/ into build/site (Debian's mkdocs-material)
+site:
+	sh scripts/site.sh
 
 ## check-pages: measure all rows of the pages of simulations again that can be measured alone, and compare (traces beside the checkout; an hour)
 check-pages:

@@ -13,6 +13,7 @@
 #	sh scripts/packages.sh mpi      to build and run MPI programs
 #	sh scripts/packages.sh pages    to look at pages of HTML in a browser
 #	sh scripts/packages.sh peers    to set other solvers beside ours
+#	sh scripts/packages.sh mkdocs   to build the site of docs/
 #
 # With SLURM_PREFIX=DIR in the environment Slurm is there, and none is installed.
 #
@@ -95,6 +96,9 @@ pages="chromium chromium"
 peers="coinor-cbc cbc
 glpk-utils glpsol"
 
+mkdocs="mkdocs mkdocs
+mkdocs-material /usr/share/doc/mkdocs-material"
+
 is_there() {
 	case $1 in
 	PLUGINS) sh "$(dirname "$0")/slurm-installed.sh" plugins >/dev/null 2>&1 ;;
@@ -146,7 +150,8 @@ metrics) wanted=$metrics ;;
 mpi) wanted=$mpi ;;
 pages) wanted=$pages ;;
 peers) wanted=$peers ;;
-*) die "usage: packages.sh build | source | stock | slurm | site | own-tests | deb | rpm | tar | arm64 | metrics | mpi | pages | peers" ;;
+mkdocs) wanted=$mkdocs ;;
+*) die "usage: packages.sh build | source | stock | slurm | site | own-tests | deb | rpm | tar | arm64 | metrics | mpi | pages | peers | mkdocs" ;;
 esac
 
 [ -z "${SLURM_PREFIX:-}" ] || wanted=$(echo "$wanted" | grep -v '^slurm')
