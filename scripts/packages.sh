@@ -97,7 +97,7 @@ peers="coinor-cbc cbc
 glpk-utils glpsol"
 
 mkdocs="mkdocs mkdocs
-mkdocs-material /usr/share/doc/mkdocs-material"
+mkdocs-material /usr/share/mkdocs/themes/material"
 
 is_there() {
 	case $1 in

@@ -118,7 +118,7 @@ func agentCommand() *cobra.Command {
 		Use:         "agent",
 		Short:       "Run jobs on this node, for aucsched ihypervisor --agents",
 		Annotations: map[string]string{cli.Daemon: ""},
-		Long: `agent runs on each node of an iHypervisor that has --agents (invasive/docs/protocol.md). It may be killed at any time: jobs
+		Long: `agent runs on each node of an iHypervisor that has --agents (invasive/docs/manager.md). It may be killed at any time: jobs
 run on, and the next agent with the same --state finds them. SIGTERM or SIGINT ends it in order; jobs run on then too. As long
 as no iHypervisor is there it looks for one.
 

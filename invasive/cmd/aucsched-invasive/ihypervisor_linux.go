@@ -39,7 +39,7 @@ func ihypervisorCommand() *cobra.Command {
 		Use:         "ihypervisor",
 		Short:       "Own the cores of this host, negotiate with an iScheduler for jobs, and run them pinned to cores",
 		Annotations: map[string]string{cli.Daemon: ""},
-		Long: `ihypervisor is the invasive resource manager of Nagendra's protocol (invasive/docs/protocol.md): it makes
+		Long: `ihypervisor is the invasive resource manager of Nagendra's protocol (invasive/docs/manager.md): it makes
 offers to an iScheduler, judges what is mapped onto them, and runs the jobs as processes, each on
 cores of its own. Malleable jobs grow and shrink, and urgent ones take cores from others at once.
 

@@ -55,7 +55,7 @@ func ischedulerCommand() *cobra.Command {
 		Short:       "Run an iScheduler: take invasive jobs, and negotiate with an iHypervisor where they run",
 		Annotations: map[string]string{cli.Daemon: ""},
 		Long: `ischeduler keeps a queue of jobs that can use a range of cores, and maps them by the auction onto
-what an iHypervisor offers (invasive/docs/protocol.md). It runs until it is interrupted, then ends in order; jobs that the
+what an iHypervisor offers (invasive/docs/manager.md). It runs until it is interrupted, then ends in order; jobs that the
 iHypervisor has accepted go on.
 
 Jobs are kept in --dir, where nobody else may enter, and survive a crash. There it also takes requests, by
