@@ -16,6 +16,7 @@ func (f *Flags) describe(c *cobra.Command) {
 	subjects := append(replay.Subjects(), cli.PolicySubjects()...)
 	files := slices.Concat([]string{"files", "locality"}, localityOnly, fileSettings)
 	cli.Group(c, append(subjects,
+		cli.Subject{Title: "Policies of other programs", Flags: []string{"answer-within"}},
 		cli.Subject{Title: "Memory of jobs, and pods to the letter", Flags: []string{"count-memory", "memory-in-bytes", "exact-pods"}},
 		cli.Subject{Title: "Ranges of GPUs", Flags: rangeSettings},
 		cli.Subject{Title: "Malleable jobs", Flags: crewSettings},

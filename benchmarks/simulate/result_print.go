@@ -27,7 +27,7 @@ func (f *Flags) print(out io.Writer, s *study, runs [][]*ran) error {
 	}
 	t := Table[*ran]{Rows: rows(all), Same: !s.drawn()}
 	for i, v := range s.variants {
-		t.Columns = append(t.Columns, Column[*ran]{v.label, runs[i]})
+		t.Columns = append(t.Columns, Column[*ran]{v.short(), runs[i]})
 	}
 	return t.Write(out, f.markdown)
 }

@@ -110,7 +110,7 @@ func (f *Flags) prepare(set *pflag.FlagSet, more *More) (*study, error) {
 	}
 	for _, v := range s.variants {
 		trial := s.first.cfg
-		if _, err := v.make(&trial); err != nil && strings.Contains(v.label, ":") {
+		if _, err := v.make(&trial); err != nil && (v.program != nil || strings.Contains(v.label, ":")) {
 			return nil, fmt.Errorf("--policy: %s: %w", v.label, err)
 		} else if err != nil {
 			return nil, err
@@ -132,6 +132,8 @@ func (f *Flags) forms(set *pflag.FlagSet) error {
 		return fmt.Errorf("%s: goes without %s", given[1], given[0])
 	case f.seeds != "" && set.Changed("seed"):
 		return errors.New("--seeds: goes without --seed")
+	case f.answerWithin <= 0:
+		return fmt.Errorf("--answer-within: %v: must be above 0", f.answerWithin)
 	case f.parallel < 0 || f.parallel > 1024:
 		return fmt.Errorf("--parallel: %d: must be 0 to 1024", f.parallel)
 	}
@@ -295,7 +297,11 @@ func (s *study) one(ctx context.Context, v *variant, in *seeded, keep bool, bar 
 			}
 		}
 	}
-	if r.Result, err = sim.Run(ctx, cfg, p, jobs); err != nil {
+	r.Result, err = sim.Run(ctx, cfg, p, jobs)
+	if c, ok := p.(io.Closer); ok {
+		err = errors.Join(err, c.Close())
+	}
+	if err != nil {
 		return nil, err
 	}
 	r.Policy = v.label

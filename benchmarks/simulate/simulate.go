@@ -9,11 +9,14 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/benchmarks/policies"
+	"github.com/aucsched/aucsched/benchmarks/program"
 	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/internal/cli"
@@ -38,6 +41,8 @@ type Flags struct {
 	csv, markdown bool
 	seeds         string
 	parallel      int
+	answerWithin  time.Duration
+	errs          io.Writer // what other programs write to standard error
 
 	jobs         string // the file of --jobs-csv
 	tree         treeFlags
@@ -92,6 +97,7 @@ Policies:
   as in Slurm    backfill
   EASY           ` + strings.Join(beginning("easy"), ", ") + `
   others         ipsched, plan
+  programs       exec, as exec:PROGRAM (see below)
   presets        ` + strings.Join(presetPolicies(), ", ") + `: auction2 with that --preset
   data locality  ` + strings.Join(LocalityPolicies(), ", ") + `
   pods           ` + strings.Join(PodPolicies(), ", ") + `
@@ -117,18 +123,24 @@ them side by side, and --jobs-csv puts the policy's name into that of its file
 (jobs.csv: jobs.backfill.csv). A policy can have settings of its own behind colons, by the
 names of the flags: auction2:window=50:depth=0. Settings beyond these are the same for all.
 
+exec:PROGRAM ARGUMENTS has another program decide: in each cycle it reads a line of JSON,
+the window (docs/reference/window.md), and writes a line, the plan, as aucsched plan --json
+prints it: {"decisions": [{"job": "7", "start": true, "nodes": "n1,n2"}]}. Without nodes
+the job gets what Slurm's selection finds. The verifier checks each decision.
+
 With --seeds each policy runs with each seed, several at a time. The table has means, 95%
 intervals, and the mean of the differences seed by seed with theirs; --json and --csv have
 every run.`,
 		Example: `  aucsched simulate --cluster 128x8x2 --workload gen:V.1
   aucsched simulate --policy backfill,default,short --cluster 128x8x2 --workload gen:V.1 --seeds 1-10
   aucsched simulate --policy auction2,auction2:window=50 --cluster 128x8x2 --workload gen:V.1 --csv >runs.csv
+  aucsched simulate --policy backfill,exec:examples/policy/wfp3.py --cluster 64x8 --workload gen:lublin-80
   aucsched simulate --policy backfill,auction2 --cluster 128x8x2 --workload gen:V.1 --html v1.html
   aucsched simulate --policy easy-sjf,auction2 --cluster 128x8 --workload examples/wide.swf
   aucsched simulate --policy auction2 --cluster 1408x12x3 --workload gen:tsubame-1.NC-ranges`,
 		Args: cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			f.Replay.Stdin = c.InOrStdin()
+			f.Replay.Stdin, f.errs = c.InOrStdin(), &oneByOne{to: c.ErrOrStderr()}
 			if err := f.needed(c, &more); err != nil {
 				return err
 			}
@@ -165,6 +177,7 @@ func (f *Flags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.seeds, "seeds", "", "run each policy with all of these seeds, as 1-10 or 1,4,7-9, and print means and differences")
 	flags.IntVar(&f.parallel, "parallel", 0,
 		"runs at a time; 0: as many as there are CPUs, and with --deadline one. More than one disturb the times of cycles")
+	flags.DurationVar(&f.answerWithin, "answer-within", program.Defaults().Timeout, "policies exec: how long a program has for a cycle")
 	flags.BoolVar(&f.csv, "csv", false, "print CSV, a row for each run and a column for each figure of --json")
 	flags.BoolVar(&f.markdown, "markdown", false, "print the table as Markdown")
 	f.Locality.register(flags)
@@ -246,6 +259,18 @@ func (f *Flags) compareMachine(w *workload.Workload) {
 	}
 }
 
+// oneByOne lets one goroutine at a time write.
+type oneByOne struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (w *oneByOne) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(text)
+}
+
 // priorityNames are the values of --priority.
 var priorityNames = []string{"basic", "multifactor"}
 
@@ -256,7 +281,7 @@ func beginning(with string) []string {
 
 // policyNames are all policies that simulate knows.
 func policyNames() []string {
-	return slices.Concat(policy.Names(), LocalityPolicies(), PodPolicies())
+	return slices.Concat(policy.Names(), LocalityPolicies(), PodPolicies(), []string{program.Prefix})
 }
 
 // priorities are those of that name for a machine; nil for the jobs' own.

@@ -179,8 +179,9 @@ func (r *Row[R]) scale(means []float64) (by float64, unit string, digits int) {
 			break
 		}
 	}
-	// three digits of the least
-	return 1 / size, unit, min(max(2-int(math.Floor(math.Log10(least/size))), 0), 2)
+	// three digits of the least, and no more than four of the greatest
+	log := func(v float64) int { return int(math.Floor(math.Log10(v / size))) }
+	return 1 / size, unit, max(min(2-log(least), 3-log(most), 2), 0)
 }
 
 // Write writes the table as text, or as Markdown.

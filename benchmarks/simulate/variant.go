@@ -5,11 +5,13 @@ package simulate
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/benchmarks/program"
 	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
@@ -25,6 +27,8 @@ type variant struct {
 	policy string
 	flags  *pflag.FlagSet // its settings
 	from   policy.Flags
+	// program makes the policy of another program; nil of others
+	program func(label string, seed uint64) (core.Policy, error)
 }
 
 // presetPolicies are the presets that --policy takes for auction2 with them.
@@ -101,6 +105,9 @@ func (f *Flags) variant(label string, flags *pflag.FlagSet) (*variant, error) {
 		return nil, err // there are such flags, and these are values of theirs
 	}
 	_, own, _ := strings.Cut(label, ":")
+	if v.policy == program.Prefix {
+		v.program, own = f.program(own), ""
+	}
 	for _, setting := range strings.FieldsFunc(own, func(r rune) bool { return r == ':' }) {
 		if err := v.set(setting); err != nil {
 			return nil, fmt.Errorf("--policy: %s: %w", label, err)
@@ -145,11 +152,23 @@ func (v *variant) set(text string) error {
 	return nil
 }
 
+// program makes policies of a command, of words with spaces.
+func (f *Flags) program(command string) func(label string, seed uint64) (core.Policy, error) {
+	return func(label string, seed uint64) (core.Policy, error) {
+		o := program.Defaults()
+		o.Timeout, o.Seed, o.Stderr = f.answerWithin, seed, f.errs
+		return program.New(label, strings.Fields(command), o)
+	}
+}
+
 // bids tells whether it is an auction of core.
 func (v *variant) bids() bool { return v.policy == "auction1" || v.policy == "auction2" }
 
 // make builds the policy, and sets what the simulator has to know of it.
 func (v *variant) make(cfg *sim.Config) (core.Policy, error) {
+	if v.program != nil {
+		return v.program(v.label, cfg.Seed)
+	}
 	from := v.from
 	if v.bids() {
 		o, err := from.Auction(v.flags)
@@ -168,6 +187,19 @@ func (v *variant) make(cfg *sim.Config) (core.Policy, error) {
 		return replay.NewOffers(p, int(window)), nil
 	}
 	return p, nil
+}
+
+// short is the label for a table: of programs and files without their directories.
+func (v *variant) short() string {
+	if v.program == nil {
+		return v.label
+	}
+	_, command, _ := strings.Cut(v.label, ":")
+	words := strings.Fields(command)
+	for i, word := range words {
+		words[i] = filepath.Base(word)
+	}
+	return program.Prefix + ":" + strings.Join(words, " ")
 }
 
 // fileName is the label as a part of a file's name.
