@@ -94,7 +94,7 @@ func TestSchemasHaveTheFields(t *testing.T) {
 		{"plan", "suggestion", window.Suggestion{}, true, nil},
 		{"plan", "change", core.Change{}, true, nil},
 		{"explain", "", window.Decision{}, true, nil},
-		{"simulate", "result", sim.Result{}, true, []string{"runtime_bound_s"}},
+		{"simulate", "result", sim.Result{}, true, []string{"runtime_bound_s", "seed"}},
 		{"check", "finding", check.Finding{}, true, nil},
 		{"try", "", try.Report{}, true, nil},
 		{"try", "group", try.Group{}, true, nil},
