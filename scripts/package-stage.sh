@@ -88,7 +88,10 @@ stage_cli() {
 	for file in c/aucsched_malleable.c c/aucsched_malleable.h fortran/aucsched_malleable.f90 python/aucsched_malleable.py; do
 		install -m 644 "invasive/malleable/$file" "$share/aucsched/malleable/"
 	done
-	for file in README.md CHANGELOG.md LICENSE docs/reference/commands.md invasive/docs; do cp -R "$file" "$doc/"; done
+	cp -R README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs "$doc/"
+	mkdir "$doc/invasive"
+	cp -R invasive/docs "$doc/invasive/"
+	rm -f "$doc"/docs/*.py "$doc"/docs/schemas/*.go
 	chmod -R u=rwX,go=rX "$doc"
 	licences "$doc/licenses" "$stage$usr"/bin/*
 	[ -z "$tags" ] || install -m 644 packaging/HiGHS-LICENSE.txt "$doc/licenses/HiGHS"
@@ -104,9 +107,7 @@ stage_slurm() {
 	install -m 644 cshim/aucsched.h "$stage/usr/include/aucsched.h"
 	sed -e 's|@PREFIX@|/usr|' -e "s|@VERSION@|$release|" -e "s|^libdir=.*|libdir=$plugins|" \
 		cshim/aucsched.pc.in >"$stage${plugins%/*}/pkgconfig/aucsched.pc"
-	for file in README.md LICENSE docs; do cp -R "$file" "$doc/"; done
-	rm -rf "$doc"/docs/schemas/*.go
-	chmod -R u=rwX,go=rX "$doc"
+	install -m 644 LICENSE "$doc/"
 	install -m 644 slurmplugin/LICENSE "$doc/LICENSE.plug-ins"
 	licences "$doc/licenses" "$stage$plugins"/libaucsched*.so
 }

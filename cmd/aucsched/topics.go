@@ -37,6 +37,6 @@ Files:
   /etc/slurm/slurm.conf             tells aucsched status where the status file is
   StateSaveLocation/aucsched_files  what nodes hold of input files, over restarts of slurmctld
 
-See also slurmctld(8), slurm.conf(5) and /usr/share/doc/aucsched-slurm/.`,
+See also slurmctld(8), slurm.conf(5) and /usr/share/doc/aucsched/.`,
 	}
 }
