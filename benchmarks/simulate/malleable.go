@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
@@ -76,7 +77,8 @@ func (f *crewFlags) apply(flags *pflag.FlagSet, cfg *sim.Config, jobs []workload
 			return fmt.Errorf("--%s: %v: must be whole seconds", name, d)
 		}
 	}
-	cfg.Crews = sim.CrewOptions{Reconfigure: int64(f.reconfigure / time.Second), Limit: int64(f.limit / time.Second)}
+	cfg.Crews = sim.CrewOptions{Reconfigure: int64(f.reconfigure / time.Second), Limit: int64(f.limit / time.Second),
+		Books: replay.Books}
 	if err := cfg.Crews.Validate(); err != nil {
 		return fmt.Errorf("--malleable: %w", err)
 	}

@@ -64,7 +64,8 @@ func (s *simulator) makeCrews() error {
 	if err := s.cfg.Crews.Validate(); err != nil {
 		return err
 	}
-	cs := &crews{opt: s.cfg.Crews, serial: s.cfg.Serial, byJob: make([]*crew, s.total+companions), books: newCrewReferee(&s.cfg)}
+	cs := &crews{opt: s.cfg.Crews, serial: s.cfg.Serial, byJob: make([]*crew, s.total+companions)}
+	cs.books = cs.opt.Books(cs.opt.Reconfigure, cs.serial, workload.SingleCores(s.cfg.Nodes), s.cfg.KillAtLimit)
 	for most<<(cs.lift+1) <= core.MaxPriority {
 		cs.lift++
 	}
@@ -82,14 +83,6 @@ func (s *simulator) makeCrews() error {
 	return nil
 }
 
-func newCrewReferee(cfg *Config) *crewReferee {
-	return &crewReferee{
-		pause: cfg.Crews.Reconfigure, serial: float64(cfg.Serial) / MaxSerial,
-		single: workload.SingleCores(cfg.Nodes), cut: cfg.KillAtLimit,
-		open: make(map[int32]*crewBook), owner: make(map[int32]int32),
-	}
-}
-
 // tier puts the job of that number above all companions, or below all jobs.
 func (s *simulator) tier(i int32, j *core.Job) {
 	if s.crews != nil && int(i) < s.total {
@@ -102,7 +95,7 @@ func (s *simulator) tier(i int32, j *core.Job) {
 // known.
 func (s *simulator) join(c *crew, i int32) (until int64, err error) {
 	cs := s.crews
-	if err := cs.books.start(c.lead, i, c.job, s.now); err != nil {
+	if err := cs.books.Start(c.lead, i, c.job, s.now); err != nil {
 		return 0, err
 	}
 	if i == c.lead {
@@ -150,7 +143,7 @@ func (s *simulator) withdraw(c *crew, i int32, at int64) error {
 		return nil
 	}
 	s.change(c, at, -1)
-	return s.crews.books.leave(c.lead, i, at)
+	return s.crews.books.Leave(c.lead, i, at)
 }
 
 // price says at which prices companions bid for their places: the plug-in's, in proportion to cores

@@ -3,6 +3,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -24,6 +25,18 @@ type CrewOptions struct {
 	Reconfigure int64
 	// Limit is the time limit of a companion, in seconds: more than Reconfigure.
 	Limit int64
+	// Books makes what checks malleable jobs: they need one. Package crewbooks says what it is told.
+	Books func(pause int64, serial int, single, cut bool) CrewBooks
+}
+
+// CrewBooks is told what malleable jobs do, by the numbers of their leads and companions, at which
+// second, and refuses what can't be.
+type CrewBooks interface {
+	Start(lead, number int32, job *workload.Job, at int64) error
+	Leave(lead, number int32, at int64) error
+	Free(lead, number int32, at int64) error
+	End(lead int32, at int64) error
+	Finish(jobs int, held int64) error
 }
 
 // DefaultCrews has changes take a second, what the slowest of examples/heat's took, rounded, and
@@ -33,6 +46,8 @@ func DefaultCrews() CrewOptions { return CrewOptions{Reconfigure: 1, Limit: 3600
 // Validate reports the first setting that is out of its range.
 func (o *CrewOptions) Validate() error {
 	switch {
+	case o.Books == nil:
+		return errors.New("nobody checks them: there are no books")
 	case o.Reconfigure < 0 || o.Reconfigure > 3600:
 		return fmt.Errorf("reconfiguration: %d: must be between 0 and 3600 seconds", o.Reconfigure)
 	case o.Limit <= o.Reconfigure || o.Limit > maxTime:
@@ -97,7 +112,7 @@ type crews struct {
 	byJob            []*crew // by number of job
 	lift             int     // by how many bits priorities are raised, for there must be some below
 	asks             endHeap // when companions are submitted
-	books            *crewReferee
+	books            CrewBooks
 	use              CrewUse
 	malleable, rigid times
 }
@@ -165,7 +180,7 @@ func (cs *crews) result() (*CrewUse, error) {
 	if cs == nil {
 		return nil, nil
 	}
-	if err := cs.books.finish(cs.use.Jobs, cs.use.Held); err != nil {
+	if err := cs.books.Finish(cs.use.Jobs, cs.use.Held); err != nil {
 		return nil, err
 	}
 	cs.use.Malleable, cs.use.Rigid = cs.malleable.result(), cs.rigid.result()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/test/crewbooks"
 	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -48,8 +49,13 @@ func malleable(id, cores int, submit, duration, limit int64, least, most int) wo
 	return j
 }
 
+func books(pause int64, serial int, single, cut bool) CrewBooks {
+	return crewbooks.New(pause, serial, single, cut)
+}
+
 func crewConfig(nodes int) Config {
 	cfg := NewConfig(nodesOf([3]int{nodes, 1, 0}))
+	cfg.Crews.Books = books
 	cfg.Interval = 5
 	return cfg
 }
@@ -230,6 +236,7 @@ func TestRigidJobsAreAsEver(t *testing.T) {
 	require.NoError(t, err)
 	run := func(p core.Policy, jobs []workload.Job) (string, []string) {
 		cfg := NewConfig(nodes)
+		cfg.Crews.Books = books
 		var ends []string
 		cfg.OnEnd = func(r Record) { ends = append(ends, fmt.Sprint(r.Job.ID, r.Start, r.End, r.Segs)) }
 		r, err := Run(t.Context(), cfg, p, jobs)
@@ -271,6 +278,7 @@ func TestCrewsRepeat(t *testing.T) {
 	require.NoError(t, err)
 	ends := func(p core.Policy) (out []string) {
 		cfg := NewConfig(nodes)
+		cfg.Crews.Books = books
 		cfg.OnEnd = func(r Record) { out = append(out, fmt.Sprint(r.Job.ID, r.Start, r.End, r.Segs)) }
 		r, err := Run(t.Context(), cfg, p, w.Jobs)
 		require.NoError(t, err)
@@ -283,44 +291,6 @@ func TestCrewsRepeat(t *testing.T) {
 	require.Equal(t, ends(both(t)[0]), ends(plain))
 }
 
-// The referee of malleable jobs finds what is wrong.
-func TestCrewReferee(t *testing.T) {
-	cfg := crewConfig(4)
-	job := malleable(1, 2, 0, 10, 10, 1, 3)
-	begin := func() *crewReferee {
-		f := newCrewReferee(&cfg)
-		require.NoError(t, f.start(0, 0, &job, 0))
-		require.NoError(t, f.start(0, 5, &job, 4))
-		return f
-	}
-	f := begin() // 4 + 2 x 8
-	require.ErrorContains(t, f.end(0, 13), "1 companions go on")
-	require.NoError(t, f.free(0, 5, 13))
-	require.NoError(t, f.end(0, 13))
-	require.NoError(t, f.finish(1, 13+9))
-	require.ErrorContains(t, f.finish(1, 13), "node seconds")
-	require.ErrorContains(t, f.finish(2, 13+9), "node seconds")
-
-	f = begin()
-	require.ErrorContains(t, f.finish(0, 0), "have not ended")
-	require.NoError(t, f.free(0, 5, 12))
-	require.ErrorContains(t, f.end(0, 12), "job J1 has done 18 of its work of 20")
-	f = begin()
-	require.NoError(t, f.free(0, 5, 14))
-	require.ErrorContains(t, f.end(0, 15), "a second before its end")
-
-	f = begin()
-	require.ErrorContains(t, f.start(0, 0, &job, 5), "started twice")
-	require.ErrorContains(t, f.start(0, 5, &job, 5), "started twice")
-	require.ErrorContains(t, f.start(1, 9, &job, 5), "which does not run")
-	require.NoError(t, f.start(0, 6, &job, 5))
-	require.ErrorContains(t, f.start(0, 7, &job, 5), "works on 4 nodes")
-	require.ErrorContains(t, f.leave(0, 9, 6), "does not work")
-	require.ErrorContains(t, f.free(0, 9, 6), "does not have it")
-	require.ErrorContains(t, f.end(3, 6), "does not run")
-	require.ErrorContains(t, f.leave(0, 5, 4), "after one at 5")
-}
-
 // What is wrong with malleable jobs is said.
 func TestCrewsAreChecked(t *testing.T) {
 	for _, x := range []struct {
@@ -331,6 +301,7 @@ func TestCrewsAreChecked(t *testing.T) {
 		{malleable(1, 2, 0, 10, 10, 3, 4), func(*Config) {}, "job J1: span: 3-4 nodes: must be around the 2 like nodes"},
 		{malleable(1, 2, 0, 10, 10, 0, 4), func(*Config) {}, "span: 0-4"},
 		{malleable(1, 2, 0, 10, 10, 1, 1), func(*Config) {}, "span: 1-1"},
+		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *Config) { c.Crews.Books = nil }, "nobody checks them"},
 		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *Config) { c.Crews.Limit = 1 }, "companions' limit: 1: must be between 2"},
 		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *Config) { c.Crews.Reconfigure = -1 }, "reconfiguration: -1"},
 		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *Config) { c.Release = 2 }, "nodes that are free later"},

@@ -11,12 +11,9 @@ import (
 	"github.com/aucsched/aucsched/core"
 )
 
-// ListOptions say in which two orders a [List] goes through the queue. Begin with [DefaultList].
+// ListOptions say in which order a [List] goes through the queue. Begin with [DefaultList].
 type ListOptions struct {
-	// Head is the order in which jobs start up to the first that cannot. That one has the
-	// reservation.
-	Head Order
-	// Behind is the order in which the others are tried.
+	// Behind is the order in which jobs behind the head are tried.
 	Behind Order
 	// Backfill is what it has in common with Slurm's backfill. Test must be 0.
 	Backfill BackfillOptions
@@ -31,9 +28,9 @@ func DefaultList() ListOptions {
 }
 
 // List is a list scheduler with one reservation, as EASY has it (Lifka, "The ANL/IBM SP scheduling
-// system", JSSPP'95; Mu'alem and Feitelson, TPDS 12(6), 2001): jobs start in one order up to the
-// first that cannot; this one, the head, has its earliest start kept free; of the others, in
-// another order, all start that do not delay it.
+// system", JSSPP'95; Mu'alem and Feitelson, TPDS 12(6), 2001): jobs start in queue order up to
+// the first that cannot; this one, the head, has its earliest start kept free; of the others, in an
+// order of their own, all start that do not delay it.
 //
 // In all else it is [Backfill]: jobs get the nodes that Slurm would choose, reservations are of
 // whole nodes and bf_resolution wide, and MaxJobTest bounds how many jobs it looks at. Only the
@@ -41,17 +38,16 @@ func DefaultList() ListOptions {
 // that a reservation may move back from one cycle to the next.
 type List struct {
 	Backfill
-	head, order Order         // order is that behind the head
-	pending     []*core.Job   // as the snapshot has them
-	queue       []*core.Job   // the same as they are tried
-	ranks       []ranked      // of these
-	view        core.Snapshot // the snapshot with them
+	order   Order         // behind the head
+	pending []*core.Job   // as the snapshot has them
+	queue   []*core.Job   // the same as they are tried
+	ranks   []ranked      // of these
+	view    core.Snapshot // the snapshot with them
 }
 
-// NewList returns the policy "easy", "easy-sjf" and so on, by the order behind the head; where the
-// head is not the queue's "sjf/saf" and so on.
+// NewList returns the policy "easy", "easy-sjf" and so on, by the order behind the head.
 func NewList(o ListOptions) (*List, error) {
-	if o.Head >= orders || o.Behind >= orders {
+	if o.Behind >= orders {
 		return nil, errors.New("a list in an order that there is not")
 	}
 	if o.Backfill.Test != 0 {
@@ -61,17 +57,14 @@ func NewList(o ListOptions) (*List, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &List{Backfill: *b, head: o.Head, order: o.Behind}
+	l := &List{Backfill: *b, order: o.Behind}
 	l.behind = func(first int, now int64) { l.arrange(first+1, l.order, now) }
 	return l, nil
 }
 
-// Name tells the orders.
+// Name tells the order.
 func (l *List) Name() string {
-	switch {
-	case l.head != QueueOrder:
-		return l.head.String() + "/" + l.order.String()
-	case l.order != QueueOrder:
+	if l.order != QueueOrder {
 		return "easy-" + l.order.String()
 	}
 	return "easy"
@@ -83,7 +76,6 @@ func (l *List) Decide(ctx context.Context, s *core.Snapshot, limits core.Limits,
 	for i := range s.Pending {
 		l.ranks = append(l.ranks, ranked{place: i})
 	}
-	l.arrange(0, l.head, s.Now)
 	l.view = *s
 	l.view.Pending = l.queue
 	err := l.Backfill.Decide(ctx, &l.view, limits, p)

@@ -18,9 +18,9 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-func list(t require.TestingT, head, behind Order, change func(*BackfillOptions)) *List {
+func list(t require.TestingT, behind Order, change func(*BackfillOptions)) *List {
 	o := DefaultList()
-	o.Head, o.Behind = head, behind
+	o.Behind = behind
 	if change != nil {
 		change(&o.Backfill)
 	}
@@ -32,12 +32,11 @@ func list(t require.TestingT, head, behind Order, change func(*BackfillOptions))
 func TestListOptions(t *testing.T) {
 	var names []string
 	for _, o := range Orders() {
-		names = append(names, list(t, QueueOrder, o, nil).Name())
+		names = append(names, list(t, o, nil).Name())
 	}
 	require.Equal(t, []string{"easy", "easy-sjf", "easy-saf", "easy-f1", "easy-wfp3"}, names)
-	require.Equal(t, "sjf/saf", list(t, ShortestFirst, SmallestFirst, nil).Name())
 	for _, change := range []func(*ListOptions){
-		func(o *ListOptions) { o.Head = orders }, func(o *ListOptions) { o.Behind = orders },
+		func(o *ListOptions) { o.Behind = orders },
 		func(o *ListOptions) { o.Backfill.Test = 1 }, func(o *ListOptions) { o.Backfill.Resolution = 0 },
 	} {
 		o := DefaultList()
@@ -73,7 +72,7 @@ func TestListBackfills(t *testing.T) {
 		jobOf(7, bids.Request{Cores: 2}, 0, 550, 550),
 	}
 	first := func(o Order) (ids []string) {
-		got, _ := records(t, list(t, QueueOrder, o, nil), nodesOf([3]int{8, 1, 0}), jobs)
+		got, _ := records(t, list(t, o, nil), nodesOf([3]int{8, 1, 0}), jobs)
 		require.Equal(t, int64(600), got["J2"].Start, o)
 		for id, r := range got {
 			if r.Start == 0 && id != "J1" {
@@ -90,7 +89,7 @@ func TestListBackfills(t *testing.T) {
 
 // twinStarts is what a list starts, told plainly: node by node, end by end. It shares the selection
 // of nodes, and nothing else.
-func twinStarts(t require.TestingT, s *core.Snapshot, head, behind Order, res int64) (starts map[int]bool) {
+func twinStarts(t require.TestingT, s *core.Snapshot, behind Order, res int64) (starts map[int]bool) {
 	starts = map[int]bool{}
 	now := new(nodeset.Table)
 	now.CopyFrom(s.Nodes)
@@ -129,7 +128,6 @@ func twinStarts(t require.TestingT, s *core.Snapshot, head, behind Order, res in
 	for _, r := range s.Running {
 		require.NoError(t, idle.Release(r.Segs, r.Uses...))
 	}
-	sorted(head, waits)
 	at := 0
 	for at < len(waits) && (try(waits[at], nil) || find(idle, s.Pending[waits[at]], nil) == nil) {
 		at++
@@ -201,7 +199,7 @@ func reserveOne(t require.TestingT, s *core.Snapshot, now *nodeset.Table, runnin
 }
 
 // On random machines, with GPUs, memory and what runs over its limit, a list starts what its twin
-// does, in whatever two orders.
+// does, in whatever order behind the head.
 func TestListIsItsTwin(t *testing.T) {
 	passed := 0 // jobs that started before one that comes before them
 	rapid.Check(t, func(t *rapid.T) {
@@ -209,11 +207,11 @@ func TestListIsItsTwin(t *testing.T) {
 		for _, j := range s.Pending {
 			j.Since = rapid.Int64Range(0, s.Now).Draw(t, "since")
 		}
-		head, behind := rapid.SampledFrom(Orders()).Draw(t, "head"), rapid.SampledFrom(Orders()).Draw(t, "behind")
+		behind := rapid.SampledFrom(Orders()).Draw(t, "behind")
 		res := rapid.SampledFrom([]int64{1, 60}).Draw(t, "bf_resolution")
 		estimates := rapid.Bool().Draw(t, "estimates")
-		l := list(t, head, behind, func(o *BackfillOptions) { o.Resolution, o.Estimates = res, estimates })
-		want := twinStarts(t, s, head, behind, res)
+		l := list(t, behind, func(o *BackfillOptions) { o.Resolution, o.Estimates = res, estimates })
+		want := twinStarts(t, s, behind, res)
 		before := new(nodeset.Table)
 		before.CopyFrom(s.Nodes)
 		var p core.Plan
@@ -272,7 +270,7 @@ func TestHeadNeverStartsLater(t *testing.T) {
 		for i := range jobs {
 			jobs[i].Priority = int64(1000 - i) // so that nobody gets in front of a head
 		}
-		p := told{list(t, QueueOrder, rapid.SampledFrom(Orders()).Draw(t, "behind"), func(o *BackfillOptions) {
+		p := told{list(t, rapid.SampledFrom(Orders()).Draw(t, "behind"), func(o *BackfillOptions) {
 			o.Estimates = true
 			o.Resolution = rapid.SampledFrom([]int64{1, 60}).Draw(t, "bf_resolution")
 		}), map[string]int64{}}
@@ -371,7 +369,7 @@ func TestListIsPooledEASY(t *testing.T) {
 		behind := rapid.SampledFrom(Orders()).Draw(t, "behind")
 		cfg := NewConfig(nodesOf([3]int{cores, 1, 0}))
 		cfg.Interval = 1
-		got, _ := recordsWith(t, cfg, list(t, QueueOrder, behind, func(o *BackfillOptions) { o.Resolution = 1 }), jobs)
+		got, _ := recordsWith(t, cfg, list(t, behind, func(o *BackfillOptions) { o.Resolution = 1 }), jobs)
 		for id, start := range pooled(cores, jobs, behind) {
 			require.Equal(t, start, got[id].Start, "%s %s", behind, id)
 		}
@@ -389,7 +387,7 @@ func TestListAllocatesNothing(t *testing.T) {
 		j := jobOf(i, bids.Request{Cores: 3 + i%11*3}, 0, 0, int64(50+i*37%900)).Job
 		s.Pending = append(s.Pending, &j)
 	}
-	l := list(t, QueueOrder, WFP3, nil)
+	l := list(t, WFP3, nil)
 	var p core.Plan
 	decide := func() { require.NoError(t, l.Decide(context.Background(), s, core.Limits{}, &p)) }
 	decide()

@@ -78,7 +78,7 @@ func TestFixGPUs(t *testing.T) {
 				require.Equal(t, int64(math.Ceil(120*share-1e-9)), jobs[i].TimeLimit)
 			}
 			require.Equal(t, jobOf(3, plain, 400, 100, 120), jobs[2])
-			for _, p := range []core.Policy{backfill(t, nil), list(t, QueueOrder, ShortestFirst, nil), auction(t)} {
+			for _, p := range []core.Policy{backfill(t, nil), list(t, ShortestFirst, nil), auction(t)} {
 				got, res := records(t, p, nodes, jobs)
 				require.Equal(t, want[0], int(got["J1"].Segs[0].GPUs))
 				require.Equal(t, jobs[0].Duration, got["J1"].End)

@@ -611,7 +611,7 @@ func (s *simulator) part(e ending) (over bool, err error) {
 		s.crews.asks.push(ending{e.at + m.pause, e.number})
 		m.pause = min(2*m.pause, lastPause)
 	}
-	return true, s.crews.books.free(c.lead, e.number, e.at)
+	return true, s.crews.books.Free(c.lead, e.number, e.at)
 }
 
 // disband ends the companions of a crew whose lead ends, those that wait too.
@@ -636,7 +636,7 @@ func (s *simulator) disband(c *crew, at int64) error {
 			numbers = s.pending.numbers()
 		}
 	}
-	return s.crews.books.end(c.lead, at)
+	return s.crews.books.End(c.lead, at)
 }
 
 // ask submits the companions that are asked for by now.

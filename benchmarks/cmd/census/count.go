@@ -241,6 +241,18 @@ func (h *house) exported(of wing) (n int) {
 	return n
 }
 
+// simulator is the public package for who studies policies. Embedders of core need none of it, so its
+// names are counted by themselves.
+const simulator = "simulate"
+
+// names counts the exported names of a package.
+func (h *house) names(dir string) int {
+	if p := h.packages[dir]; p != nil {
+		return p.names
+	}
+	return 0
+}
+
 // below are the packages of ours that a package imports, directly or not.
 func (h *house) below(dir string) []string {
 	seen := make(map[string]bool)

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	books "github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/stats"
 	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/core"
@@ -250,6 +251,7 @@ func (l *crewWorkload) malleable(c *crewCase, percent int, m generate.Malleabili
 // simulate is one run in which jobs have companions.
 func (l *crewWorkload) simulate(ctx context.Context, c *crewCase, p worthPolicy, percent int, v *crewVariant) (f crewFigure, err error) {
 	cfg, m := sim.NewConfig(l.nodes), generate.DefaultMalleability()
+	cfg.Crews.Books = books.Books
 	cfg.Interval, cfg.Seed = contestInterval, c.seed
 	v.change(&cfg, &m)
 	jobs, err := l.malleable(c, percent, m)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package sim
+// Package crewbooks is a second referee of malleable jobs in the simulator: see [Referee].
+package crewbooks
 
 import (
 	"fmt"
@@ -9,9 +10,10 @@ import (
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
-// crewReferee keeps books of its own of malleable jobs: which jobs hold nodes for one, and what it
-// has done by the times at which that changed. It shares nothing with crew.
-type crewReferee struct {
+// Referee keeps books of its own of malleable jobs: which jobs hold nodes for one, and what it has
+// done by the times at which that changed. It shares nothing with the simulator, and is what
+// sim.CrewOptions.Books makes.
+type Referee struct {
 	pause  int64   // after a change
 	serial float64 // share of the work
 	single bool
@@ -20,6 +22,14 @@ type crewReferee struct {
 	owner  map[int32]int32 // of each companion that holds a node, its lead
 	done   int
 	held   int64 // node seconds
+}
+
+// New is the referee of a simulation whose jobs do nothing for so many seconds after a change, and of
+// whose work so many thousandths are not parallel; single says that nodes have one core, and cut that
+// jobs end at their limits.
+func New(pause int64, serial int, single, cut bool) *Referee {
+	return &Referee{pause: pause, serial: float64(serial) / 1000, single: single, cut: cut,
+		open: make(map[int32]*crewBook), owner: make(map[int32]int32)}
 }
 
 type crewBook struct {
@@ -35,8 +45,8 @@ type crewChange struct {
 	nodes int
 }
 
-// start books that a job holds nodes: the lead of a malleable job or a companion of it.
-func (f *crewReferee) start(lead, number int32, job *workload.Job, at int64) error {
+// Start books that a job holds nodes: the lead of a malleable job or a companion of it.
+func (f *Referee) Start(lead, number int32, job *workload.Job, at int64) error {
 	b := f.open[lead]
 	if lead == number {
 		if b != nil {
@@ -69,8 +79,8 @@ func (b *crewBook) change(at int64) error {
 	return nil
 }
 
-// leave books that a companion does no more.
-func (f *crewReferee) leave(lead, number int32, at int64) error {
+// Leave books that a companion does no more.
+func (f *Referee) Leave(lead, number int32, at int64) error {
 	b := f.open[lead]
 	if b == nil || !b.working[number] {
 		return fmt.Errorf("companion %d leaves, and does not work", number)
@@ -79,8 +89,8 @@ func (f *crewReferee) leave(lead, number int32, at int64) error {
 	return b.change(at)
 }
 
-// free books that a companion's node is given back.
-func (f *crewReferee) free(lead, number int32, at int64) error {
+// Free books that a companion's node is given back.
+func (f *Referee) Free(lead, number int32, at int64) error {
 	b := f.open[lead]
 	if owner, holds := f.owner[number]; b == nil || !holds || owner != lead {
 		return fmt.Errorf("companion %d ends, and job %d does not have it", number, lead)
@@ -92,9 +102,9 @@ func (f *crewReferee) free(lead, number int32, at int64) error {
 	return nil
 }
 
-// end books the end of a malleable job, whose companions hold nothing any more, and checks that its
+// End books the end of a malleable job, whose companions hold nothing any more, and checks that its
 // work was done then, and not a second before.
-func (f *crewReferee) end(lead int32, at int64) error {
+func (f *Referee) End(lead int32, at int64) error {
 	b := f.open[lead]
 	if b == nil {
 		return fmt.Errorf("job %d ends, and does not run", lead)
@@ -116,7 +126,7 @@ func (f *crewReferee) end(lead int32, at int64) error {
 }
 
 // work is what a job does in its duration on the nodes that it asks for, in seconds of one node.
-func (f *crewReferee) work(j *workload.Job) float64 {
+func (f *Referee) work(j *workload.Job) float64 {
 	seconds := j.Duration
 	if f.cut {
 		seconds = min(seconds, j.TimeLimit)
@@ -124,10 +134,10 @@ func (f *crewReferee) work(j *workload.Job) float64 {
 	return float64(max(seconds, 1)) * f.rate(workload.Places(j, f.single))
 }
 
-func (f *crewReferee) rate(nodes int) float64 { return 1 / (f.serial + (1-f.serial)/float64(nodes)) }
+func (f *Referee) rate(nodes int) float64 { return 1 / (f.serial + (1-f.serial)/float64(nodes)) }
 
 // did is what a job has done by then.
-func (f *crewReferee) did(b *crewBook, by int64) (sum float64) {
+func (f *Referee) did(b *crewBook, by int64) (sum float64) {
 	for i, c := range b.changes {
 		from, until := c.at, by
 		if i > 0 {
@@ -141,8 +151,8 @@ func (f *crewReferee) did(b *crewBook, by int64) (sum float64) {
 	return sum
 }
 
-// finish checks that all who began have ended, and the sums.
-func (f *crewReferee) finish(jobs int, held int64) error {
+// Finish checks that all who began have ended, and the sums.
+func (f *Referee) Finish(jobs int, held int64) error {
 	switch {
 	case len(f.open) > 0 || len(f.owner) > 0:
 		return fmt.Errorf("%d malleable jobs and %d companions have not ended", len(f.open), len(f.owner))
