@@ -27,15 +27,7 @@ func (l Lack) ofQuota() bool { return l.In == "quota" }
 // fits finds a place for spec in r.
 func (e *Explainer) fits(r *view, spec *place.Spec) ([]nodeset.Segment, bool) {
 	quotas := &place.Quotas{Left: [][]int64{r.left}, Unit: slices.Repeat([]int64{1}, len(r.left))}
-	if spec.Parts != nil {
-		return e.placer.PlaceParts(nil, r.nodes, spec, place.PartsOptions{}, quotas, 0)
-	}
-	s, gpus := *spec, spec.GPUs.PerNode.Min
-	if !s.Valid() || !quotas.Narrow(&s, 0, gpus) {
-		return nil, false
-	}
-	segs, ok := e.placer.Place(nil, e.limited.Of(r.nodes, &s), &s, gpus)
-	return segs, ok && place.ChooseBins(r.nodes, segs, s.More(), nil)
+	return e.placer.PlaceFew(nil, r.nodes, spec, quotas, nil)
 }
 
 // fitsAny reports whether any way to meet a job has a place in r.
@@ -171,43 +163,20 @@ func (e *Explainer) eachOf(spec *place.Spec) map[string]int64 {
 	return each
 }
 
-// rooms are, by node, how many cores it can give to spec, 1 if that takes none; 0 if it can't serve
-// it.
+// rooms are, by node, what it has free for spec.
 func (e *Explainer) rooms(v *view, spec *place.Spec) []int {
-	rooms, t := make([]int, v.nodes.Len()), e.limited.Of(v.nodes, spec)
-	for n := range rooms {
-		if t.Up(n) && spec.Mask().Has(n) {
-			rooms[n] = spec.Room(t.Free(n))
-		}
-	}
-	return rooms
+	return spec.Rooms(nil, e.limited.Of(v.nodes, spec))
 }
 
 // most is how many nodes have room for spec, and how many cores those that it may have can give at
 // most: neighbours for "contiguous", or below such switches as it demands for "switches".
 func most(rooms []int, spec *place.Spec, row string) (nodes, cores int64) {
-	switch row {
-	case "switches":
-		have, sum := place.MostBelow(spec, rooms)
-		return int64(have), sum
-	case "contiguous":
-	default: // any of them
-		slices.SortFunc(rooms, func(a, b int) int { return b - a })
+	of := place.MostBelow
+	if row != "switches" {
+		of = func(s *place.Spec, rooms []int) (int, int64) { return place.Most(s, rooms, row == "contiguous") }
 	}
-	run, sum := int64(0), int64(0)
-	for n, c := range rooms {
-		if c == 0 {
-			run, sum = 0, 0
-			continue
-		}
-		if run, sum = run+1, sum+int64(c); run > int64(spec.Nodes.Max) {
-			sum -= int64(rooms[n-spec.Nodes.Max])
-		}
-		if nodes = max(nodes, run); run >= int64(spec.Nodes.Min) {
-			cores = max(cores, sum)
-		}
-	}
-	return nodes, cores
+	n, cores := of(spec, rooms)
+	return int64(n), cores
 }
 
 // lacksOfParts is lacks for a job of several parts: of the first that finds no place beside those

@@ -19,7 +19,6 @@ type leftovers struct {
 	seeker
 	failed map[equalKey]bool // requests that found nothing, nor will
 	beaten map[equalKey]bool // of those without a seat: whether they had found something but for others
-	sees   place.Limited
 	grace  int     // vain attempts to place a job that the cycle has, however late it is
 	over   bool    // the time to place jobs
 	added  float64 // to the objective; the bound has to be raised by as much
@@ -269,12 +268,7 @@ func (f *leftovers) lost(v *market.Variant, limit int64) bool {
 	if known || v.Crosses > 0 { // kept places are in its way as well
 		return ok
 	}
-	spec, now := v.Spec, f.in.reservations.space.Now
-	if spec.Parts != nil {
-		f.raised, ok = f.placer.PlaceParts(f.raised[:0], now, &spec, place.PartsOptions{}, &f.in.window.quotas.book, 0)
-	} else if f.in.window.quotas.book.Narrow(&spec, 0, spec.GPUs.PerNode.Min) {
-		f.raised, ok = f.placer.Place(f.raised[:0], f.sees.Of(now, &spec), &spec, spec.GPUs.PerNode.Min)
-	}
+	f.raised, ok = f.placer.PlaceFew(f.raised[:0], f.in.reservations.space.Now, &v.Spec, &f.in.window.quotas.book, nil)
 	f.beaten[key] = ok
 	return ok
 }

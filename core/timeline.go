@@ -81,7 +81,6 @@ type claims struct {
 	quotas   [2]view  // the same, of quotas alone
 	room     place.Quotas
 	recalled recalled
-	limited  place.Limited // scratch: a table as a job sees it
 	segs     [][]nodeset.Segment
 	placer   place.Placer
 	amounts  nodeset.Uses  // what jobs of several parts count; memory
@@ -182,17 +181,14 @@ func (p *claims) move(v *view, c *claim, sign int64) error {
 		}
 		v.left[x.Row] += sign * amount
 	}
-	switch {
-	case v.nodes == nil:
+	if v.nodes == nil {
 		return nil
-	case c.parts == nil && sign < 0:
-		return v.nodes.Allocate(c.Segs, c.Uses...)
-	case c.parts == nil:
-		return v.nodes.Release(c.Segs, c.Uses...)
-	case sign < 0:
-		return c.parts.Allocate(v.nodes, c.Segs)
 	}
-	return c.parts.Release(v.nodes, c.Segs)
+	spec := place.Spec{Uses: &c.Uses, Parts: c.parts}
+	if sign < 0 {
+		return spec.Allocate(v.nodes, c.Segs)
+	}
+	return spec.Release(v.nodes, c.Segs)
 }
 
 // back gives what has the i-th of ends back to v.
@@ -239,6 +235,12 @@ func (p *claims) drop(job int) claim {
 	c := p.reserved[i]
 	p.reserved = slices.Delete(p.reserved, i, i+1)
 	return c
+}
+
+// giveUp has the claim of a job that begins later hold nothing.
+func (p *claims) giveUp(job int) {
+	i := slices.IndexFunc(p.reserved, func(c claim) bool { return c.Job == job })
+	p.reserved[i].Segs, p.reserved[i].parts, p.reserved[i].charges = nil, nil, nil
 }
 
 // keep has a claim begin later.
@@ -313,17 +315,7 @@ func (p *claims) place(dst []nodeset.Segment, ways []market.Variant, limit, t in
 		if p.loose {
 			spec.Blocks = 0
 		}
-		if spec.Parts != nil {
-			if segs, ok := p.placer.PlaceParts(dst, p.at.nodes, &spec, place.PartsOptions{}, &p.room, 0); ok {
-				return segs, k, true
-			}
-			continue
-		}
-		if spec.Valid() && !p.room.Narrow(&spec, 0, spec.GPUs.PerNode.Min) {
-			continue
-		}
-		segs, ok := p.placer.Place(dst, p.limited.Of(p.at.nodes, &spec), &spec, spec.GPUs.PerNode.Min)
-		if ok && place.ChooseBins(p.at.nodes, segs[len(dst):], spec.More(), now) {
+		if segs, ok := p.placer.PlaceFew(dst, p.at.nodes, &spec, &p.room, now); ok {
 			return segs, k, true
 		}
 	}

@@ -58,7 +58,7 @@ func (w *window) blocksOf(s *Snapshot, spec *place.Spec) int {
 	}
 	one := *spec
 	one.Blocks = 0
-	return w.answers.FewestBlocks(s.Nodes, &one)
+	return w.answers.FewestBlocks(&one)
 }
 
 // variantsOf are the variants of job j of the window.

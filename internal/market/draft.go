@@ -161,7 +161,6 @@ func loose(s *place.Spec) int {
 
 func (g *Generator) runDraft(d *draft, style draftStyle) {
 	g.rest.ResetLike(&g.views)
-	g.limits = g.limits[:0]
 	d.got = append(d.got[:0], make([]share, len(g.variants))...)
 	d.segs, d.worth, d.lost = d.segs[:0], 0, len(d.order)
 	if style.keep {
@@ -356,7 +355,7 @@ func (g *Generator) placeParts(dst []nodeset.Segment, j int32, style draftStyle)
 	if cores, _ := g.rest.View(a.Crosses).SumFree(); s.LeastCores() > cores {
 		return dst, false
 	}
-	o := place.PartsOptions{Layout: style.layout, MostGPUs: style.greedyGPUs}
+	o := place.PartsOptions{Layout: style.layout, MostGPUs: style.greedyGPUs, Fast: true}
 	return g.placer.PlaceParts(dst, g.rest.View(a.Crosses), s, o, g.rest.Quotas(), a.Crosses)
 }
 
@@ -386,20 +385,12 @@ func (g *Generator) placeOn(
 func (g *Generator) placeWith(
 	dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *place.Spec, k int, l place.Layout,
 ) ([]nodeset.Segment, bool) {
-	key := keyOf(a, s, k)
-	if g.limits.bar(s, key) {
-		return dst, false
-	}
-	own := *s
-	if !g.rest.Quotas().Narrow(&own, a.Crosses, k) {
+	g.own = *s
+	if !g.rest.Quotas().Narrow(&g.own, a.Crosses, k) {
 		return dst, false
 	}
 	g.placer.By(g.opts.Prices, a.Limit)
-	dst, ok := g.placer.PlaceAs(dst, t, &own, k, l)
-	if !ok {
-		g.limits.learn(key, g.placer.Sets())
-	}
-	return dst, ok
+	return g.placer.PlaceAs(dst, t, &g.own, k, l)
 }
 
 // raiseAtOnce raises what variant a, of shape s, got at dst[from:], before it is taken off t; not

@@ -178,7 +178,7 @@ const partTurns = 8
 func (g *Generator) bidParts(j int) {
 	a, s := &g.variants[j], &g.specs[j]
 	for turn := range min(g.bidsLeft(j), partTurns) {
-		o := place.PartsOptions{Layout: ownLayout(s, place.PackUp), MostGPUs: turn%2 == 0, Turn: turn / 2}
+		o := place.PartsOptions{Layout: ownLayout(s, place.PackUp), MostGPUs: turn%2 == 0, Turn: turn / 2, Fast: turn > 0}
 		from := len(g.book.Segs)
 		segs, ok := g.placer.PlaceParts(g.book.Segs, g.viewOf(j), s, o, g.views.Quotas(), a.Crosses)
 		if g.book.Segs = segs; ok {

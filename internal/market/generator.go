@@ -41,13 +41,13 @@ type Generator struct {
 	rest     place.Residual
 	placer   place.Placer
 	drafts   []draft
-	limits   limits
 	favoured []bool // by first variant: jobs that a draft has moved to the front
 	easy     []int32
 	turn     []int32           // a job's variants in the order in which a draft tries them
 	raising  bool              // bids get all free GPUs of their nodes
 	raised   []nodeset.Segment // scratch
 	loose    place.Spec        // scratch
+	own      place.Spec        // scratch
 	part     place.Spec        // scratch
 	views    place.Residual    // never taken from: the full views of the space
 	scans    scanCache

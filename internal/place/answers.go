@@ -15,8 +15,6 @@ type Cache struct {
 	machine *Machine
 	why     answers[string]
 	blocks  answers[int]
-	now     *nodeset.Table // the machine's, in this cycle
-	idle    *nodeset.Table // nil until blocks or several parts are asked for
 	placer  Placer
 	limited Limited
 	asked   Spec
@@ -52,9 +50,8 @@ const maxRemembered = 1 << 14
 
 // Reset begins a cycle on the machine of t, and says whether it has changed.
 func (c *Cache) Reset(t *nodeset.Table) (changed bool) {
-	c.now = t
 	if changed = c.machine == nil || !c.machine.Is(t); changed {
-		c.machine, c.idle = NewMachine(t), nil
+		c.machine = NewMachine(t)
 	}
 	all := changed || max(len(c.why.plain), len(c.blocks.plain)) > maxRemembered
 	c.why.reset(all)
@@ -93,44 +90,20 @@ func (c *Cache) key(s *Spec) Spec {
 	return key
 }
 
-// FewestBlocks is on how many blocks of consecutive nodes the machine of t can meet s if it is
-// idle: the fewest, or nearly so; 0 if it can't.
-func (c *Cache) FewestBlocks(t *nodeset.Table, s *Spec) int {
+// FewestBlocks is on how many blocks of consecutive nodes the machine can meet s if it is idle: the
+// fewest, or nearly so; 0 if it can't.
+func (c *Cache) FewestBlocks(s *Spec) int {
 	known, key := c.blocks.of(s), c.key(s)
 	n, ok := known[key]
 	if !ok {
-		if c.idle == nil {
-			c.idle = Idle(t)
-		}
 		c.asked = key // not on the stack
 		s = &c.asked
-		if c.segs, ok = c.placer.Place(c.segs[:0], c.limited.Of(c.idle, s), s, s.GPUs.PerNode.Min); ok {
+		if c.segs, ok = c.placer.Place(c.segs[:0], c.limited.Of(c.machine.idle, s), s, s.GPUs.PerNode.Min); ok {
 			n = nodeset.Blocks(c.segs)
 		}
 		known[key] = n
 	}
 	return n
-}
-
-// Idle is the machine of t with nothing running and all nodes up.
-func Idle(t *nodeset.Table) *nodeset.Table {
-	nodes := make([]nodeset.Capacity, t.Len())
-	for n := range nodes {
-		nodes[n] = t.Total(n)
-	}
-	all, err := nodeset.New(nodes)
-	shares, shared := t.Shares()
-	for r := 0; r < t.Resources() && err == nil; r++ {
-		add := all.AddResource
-		if shared && r == shares {
-			add = all.AddShares
-		}
-		_, err = add(t.ResourceName(r), t.TotalOf(r))
-	}
-	if err != nil {
-		panic("place: " + err.Error()) // t has such nodes
-	}
-	return all
 }
 
 // apart is why a job of several parts can never run if each of them could.
@@ -146,11 +119,8 @@ func (c *Cache) neverParts(s *Spec) string {
 			return fmt.Sprintf("%s: %s", PartName(k), why)
 		}
 	}
-	if c.idle == nil {
-		c.idle = Idle(c.now)
-	}
 	ok := false
-	if c.segs, ok = c.placer.PlaceParts(c.segs[:0], c.idle, s, PartsOptions{}, nil, 0); !ok {
+	if c.segs, ok = c.placer.PlaceParts(c.segs[:0], c.machine.idle, s, PartsOptions{}, nil, 0); !ok {
 		return apart
 	}
 	return ""

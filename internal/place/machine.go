@@ -13,49 +13,54 @@ import (
 )
 
 // Machine is what the nodes of a machine have in all, with nothing running and all
-// of them up. It is for many questions about one machine. It does not change, and any number of
-// goroutines may use it.
+// of them up. It is for many questions about one machine, one after the other.
 type Machine struct {
-	nodes []nodeset.Capacity
-	table *nodeset.Table // a copy; nil without further resources
+	idle    *nodeset.Table
+	placer  Placer
+	limited Limited
+	rooms   []int
 }
 
 // NewMachine looks at the nodes of t. Time is linear in them.
-func NewMachine(t *nodeset.Table) *Machine {
-	m := &Machine{nodes: make([]nodeset.Capacity, t.Len())}
-	if t.Resources() > 0 {
-		m.table = new(nodeset.Table)
-		m.table.CopyFrom(t)
+func NewMachine(t *nodeset.Table) *Machine { return &Machine{idle: Idle(t)} }
+
+// Idle is the machine of t with nothing running and all nodes up.
+func Idle(t *nodeset.Table) *nodeset.Table {
+	nodes := make([]nodeset.Capacity, t.Len())
+	for n := range nodes {
+		nodes[n] = t.Total(n)
 	}
-	for n := range m.nodes {
-		m.nodes[n] = t.Total(n)
+	all, err := nodeset.New(nodes)
+	shares, shared := t.Shares()
+	for r := 0; r < t.Resources() && err == nil; r++ {
+		add := all.AddResource
+		if shared && r == shares {
+			add = all.AddShares
+		}
+		_, err = add(t.ResourceName(r), t.TotalOf(r))
 	}
-	return m
+	if err != nil {
+		panic("place: " + err.Error()) // t has such nodes
+	}
+	return all
 }
 
 // Is reports whether the machine's nodes are those of t.
 func (m *Machine) Is(t *nodeset.Table) bool {
-	if len(m.nodes) != t.Len() || m.resources() != t.Resources() {
+	if m.idle.Len() != t.Len() || m.idle.Resources() != t.Resources() {
 		return false
 	}
-	for n := range m.nodes {
-		if m.nodes[n] != t.Total(n) {
+	for n := range t.Len() {
+		if m.idle.Total(n) != t.Total(n) {
 			return false
 		}
 	}
 	for r := range t.Resources() {
-		if m.table.ResourceName(r) != t.ResourceName(r) || !slices.Equal(m.table.TotalOf(r), t.TotalOf(r)) {
+		if m.idle.ResourceName(r) != t.ResourceName(r) || !slices.Equal(m.idle.TotalOf(r), t.TotalOf(r)) {
 			return false
 		}
 	}
 	return true
-}
-
-func (m *Machine) resources() int {
-	if m.table == nil {
-		return 0
-	}
-	return m.table.Resources()
 }
 
 // CanEverRun reports in words why a request could not be met even if nothing ran
@@ -86,11 +91,8 @@ func (m *Machine) fitsBelow(s *Spec) error {
 	if !s.Demands() {
 		return nil
 	}
-	rooms := make([]int, len(m.nodes))
-	for n := range rooms {
-		rooms[n] = m.room(s, s.More(), n)
-	}
-	nodes, cores := MostBelow(s, rooms)
+	m.rooms = s.Rooms(m.rooms[:0], m.limited.Of(m.idle, s))
+	nodes, cores := MostBelow(s, m.rooms)
 	if nodes < s.Nodes.Min {
 		return fmt.Errorf("can never run: needs %d nodes %s, there are %d at most", s.Nodes.Min, WordsBelow(s), nodes)
 	}
@@ -197,83 +199,88 @@ func (m *Machine) fewestNodes(s *Spec) (int, error) {
 
 // fewestOf is fewestNodes for a request that takes uses of further resources.
 func (m *Machine) fewestOf(s *Spec, uses nodeset.Uses) (int, error) {
-	if err := CheckUses(uses, m.resources()); err != nil {
+	if err := CheckUses(uses, m.idle.Resources()); err != nil {
 		return 0, err
 	}
-	if err := m.noNode(s, uses); err != nil {
+	p := &m.placer
+	p.rest = *s
+	if s = &p.rest; len(uses) == 0 {
+		s.Uses = nil
+	}
+	t, where := m.limited.Of(m.idle, s), ""
+	p.sets = p.scan(p.sets[:0], t, s, s.GPUs.PerNode.Min, -1, s.Tiers.Count())
+	if fewest := p.fewestNodes(s, t); fewest > 0 {
+		return fewest, nil
+	}
+	if err := m.noNode(s, t); err != nil {
 		return 0, err
 	}
-	where := ""
-	fewest, longest, most := m.fewestAnywhere(s, uses)
 	if s.Contiguous {
 		where = " consecutive"
-		fewest, longest, most = m.fewestInRun(s, uses)
 	}
+	m.rooms = s.Rooms(m.rooms[:0], t)
+	nodes, most := Most(s, m.rooms, s.Contiguous)
 	switch {
-	case fewest > 0:
-		return fewest, nil
-	case longest < s.Nodes.Min:
-		return 0, fmt.Errorf("needs %d%s nodes that can serve it, there are %d", s.Nodes.Min, where, longest)
+	case nodes < s.Nodes.Min:
+		return 0, fmt.Errorf("needs %d%s nodes that can serve it, there are %d", s.Nodes.Min, where, nodes)
 	case s.Nodes.Max == 1:
 		return 0, fmt.Errorf("needs %d cores on a node, largest has %d", s.Cores.Total, most)
-	case longest > s.Nodes.Max:
+	case nodes > s.Nodes.Max:
 		where = fmt.Sprintf(" %d%s", s.Nodes.Max, where)
 	}
 	return 0, fmt.Errorf("needs %d cores, its%s nodes have at most %d", s.Cores.Total, where, most)
 }
 
-// room is how many cores node n can give a request that takes uses of further resources, 0 if it
-// cannot serve it.
-func (m *Machine) room(s *Spec, uses nodeset.Uses, n int) int {
-	if !s.Mask().Has(n) {
-		return 0
+// Most is how many nodes have room for s, neighbours if it is for these, and how many cores as many of
+// them as it may have can give at most. rooms is what each node can give, and is sorted if it is not.
+func Most(s *Spec, rooms []int, neighbours bool) (nodes int, cores int64) {
+	if !neighbours { // any of them
+		slices.SortFunc(rooms, func(a, b int) int { return b - a })
 	}
-	return s.Room(m.sees(s, uses, n))
-}
-
-// sees is what a request that takes uses of further resources sees of node n.
-func (m *Machine) sees(s *Spec, uses nodeset.Uses, n int) nodeset.Capacity {
-	c, gpus, coreless := m.nodes[n], s.GPUs.PerNode.Min, s.Coreless()
-	if coreless {
-		c.Cores, gpus = max(c.Cores, 1), 0
-	}
-	for _, u := range uses {
-		if coreless {
-			u.PerCore = 0
+	run, sum := 0, int64(0)
+	for n, c := range rooms {
+		if c == 0 {
+			run, sum = 0, 0
+			continue
 		}
-		c = u.Limit(c, m.table.TotalOf(u.Row)[n], gpus)
+		if run, sum = run+1, sum+int64(c); run > s.Nodes.Max {
+			sum -= int64(rooms[n-s.Nodes.Max])
+		}
+		if nodes = max(nodes, run); run >= s.Nodes.Min {
+			cores = max(cores, sum)
+		}
 	}
-	return c
+	return nodes, cores
 }
 
 // lacking says which further resource a request is too large for, or that they are together.
 func (m *Machine) lacking(s *Spec) error {
-	if err := CheckUses(s.More(), m.resources()); err != nil {
+	if err := CheckUses(s.More(), m.idle.Resources()); err != nil {
 		return fmt.Errorf("uses: %w", err)
 	}
 	for _, u := range s.More() {
 		need := u.Of(uint16(s.Cores.PerNode.Min), uint8(s.GPUs.PerNode.Min))
 		most := int64(0)
-		for n, total := range m.table.TotalOf(u.Row) {
+		for n, total := range m.idle.TotalOf(u.Row) {
 			if s.Mask().Has(n) {
 				most = max(most, total)
 			}
 		}
 		if need > most {
-			return fmt.Errorf("needs %d %s on a node, most has %d", need, m.table.ResourceName(u.Row), most)
+			return fmt.Errorf("needs %d %s on a node, most has %d", need, m.idle.ResourceName(u.Row), most)
 		}
 	}
 	return errors.New("its nodes have too little of further resources")
 }
 
-// noNode says why not a single node can serve the job; nil if one can.
-func (m *Machine) noNode(s *Spec, uses nodeset.Uses) error {
+// noNode says why not a single node can serve s, which sees t; nil if one can.
+func (m *Machine) noNode(s *Spec, t *nodeset.Table) error {
 	cores, gpus, some := 0, 0, false
-	for n := range m.nodes {
+	for n := range t.Len() {
 		if !s.Mask().Has(n) {
 			continue
 		}
-		c := m.sees(s, uses, n)
+		c := t.Free(n)
 		if s.Room(c) > 0 {
 			return nil
 		}
@@ -288,56 +295,4 @@ func (m *Machine) noNode(s *Spec, uses nodeset.Uses) error {
 		return fmt.Errorf("needs %d GPUs on a node, most has %d", s.GPUs.PerNode.Min, gpus)
 	}
 	return fmt.Errorf("needs %d cores on a node, largest has %d", s.Cores.PerNode.Min, cores)
-}
-
-// fewestAnywhere is the least number of nodes that hold the job, 0 if none does; how many can serve it,
-// and the most cores that as many of them as it may have give.
-func (m *Machine) fewestAnywhere(s *Spec, uses nodeset.Uses) (fewest, nodes, most int) {
-	var count []int // by cores
-	for n := range m.nodes {
-		c := m.room(s, uses, n)
-		for len(count) <= c {
-			count = append(count, 0)
-		}
-		count[c]++
-	}
-	var y tally
-	for c := len(count) - 1; c > 0; c-- {
-		if nodes += count[c]; count[c] == 0 {
-			continue
-		}
-		take := min(count[c], s.Nodes.Max-y.nodes)
-		need := max((s.Cores.Total-y.cores+c-1)/c, s.Nodes.Min-y.nodes, 0)
-		if fewest == 0 && need <= take {
-			fewest = y.nodes + need
-		}
-		y.nodes, y.cores = y.nodes+take, y.cores+take*c
-	}
-	return fewest, nodes, y.cores
-}
-
-// fewestInRun is fewestAnywhere for consecutive nodes: of the longest run.
-func (m *Machine) fewestInRun(s *Spec, uses nodeset.Uses) (fewest, longest, most int) {
-	first, begin, sum := 0, 0, 0 // of the shortest window that would do, or is as long as may be; the run's begin
-	for n := range m.nodes {
-		c := m.room(s, uses, n)
-		if c == 0 {
-			first, begin, sum = n+1, n+1, 0
-			continue
-		}
-		longest = max(longest, n-begin+1)
-		if sum += c; n-first+1 > s.Nodes.Max {
-			sum -= m.room(s, uses, first)
-			first++
-		}
-		most = max(most, sum)
-		for n-first+1 > s.Nodes.Min && sum-m.room(s, uses, first) >= s.Cores.Total {
-			sum -= m.room(s, uses, first)
-			first++
-		}
-		if k := n - first + 1; k >= s.Nodes.Min && sum >= s.Cores.Total && (fewest == 0 || k < fewest) {
-			fewest = k
-		}
-	}
-	return fewest, longest, most
 }

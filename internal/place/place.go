@@ -125,11 +125,27 @@ func (p *Placer) placeAmong(dst []nodeset.Segment, t *nodeset.Table, s *Spec, gp
 	return p.placeOn(dst, t, s, l, gpus)
 }
 
+// PlaceFew appends to dst an allocation for s with the fewest GPUs within quotas, if there is one, on
+// what s sees of t. GPUs that it shares get numbers, those of now too (nil: none).
+func (p *Placer) PlaceFew(dst []nodeset.Segment, t *nodeset.Table, s *Spec, q *Quotas, now *nodeset.Table) ([]nodeset.Segment, bool) {
+	if s.Parts != nil {
+		return p.PlaceParts(dst, t, s, PartsOptions{}, q, 0)
+	}
+	p.few = *s
+	if !s.Valid() || !q.Narrow(&p.few, 0, s.GPUs.PerNode.Min) {
+		return dst, false
+	}
+	from := len(dst)
+	dst, ok := p.Place(dst, p.limited.Of(t, s), &p.few, s.GPUs.PerNode.Min)
+	return dst, ok && ChooseBins(t, dst[from:], s.More(), now)
+}
+
 // PlaceParts appends to dst an allocation for all parts of s on t, part after part, if it finds one
 // within quotas (nil: there are none) for a job that runs into the first crosses reservations. t
 // has the further resources; it is as all parts see it. Each part is placed on what those before it
-// leave, the hardest first; where one finds no place, once more with that one in front. There may
-// be an allocation though none is found.
+// leave, the hardest first; where one finds no place, once more with that one in front. If that leads
+// astray, all places are tried: on large machines, or for many parts, there may be one though none
+// is found.
 func (p *Placer) PlaceParts(dst []nodeset.Segment, t *nodeset.Table, s *Spec, o PartsOptions, q *Quotas, crosses int) (
 	segs []nodeset.Segment, ok bool,
 ) {
@@ -143,17 +159,19 @@ func (p *Placer) PlaceParts(dst []nodeset.Segment, t *nodeset.Table, s *Spec, o 
 	p.prices = nil // they are of jobs of one node
 	defer func() { p.prices = prices }()
 	from := len(dst)
-	dst, ok = p.placeParts(dst, t, s, o)
-	if !ok || q == nil || q.Room(s, dst[from:], crosses) {
-		return dst, ok
+	if dst, ok = p.placeParts(dst, t, s, o); ok && q != nil && !q.Room(s, dst[from:], crosses) {
+		// what is counted grows with nodes and GPUs
+		o.MostGPUs = false
+		dst, ok = p.placeParts(dst[:from], t, p.parts.fewest(s), o)
+		ok = ok && q.Room(s, dst[from:], crosses)
 	}
-	// what is counted grows with nodes and GPUs
-	o.MostGPUs = false
-	dst, ok = p.placeParts(dst[:from], t, p.parts.fewest(s), o)
-	if !ok || !q.Room(s, dst[from:], crosses) {
+	switch {
+	case ok:
+		return dst, true
+	case o.Fast:
 		return dst[:from], false
 	}
-	return dst, true
+	return p.parts.exact.place(dst[:from], t, s, q, crosses)
 }
 
 // fewest is s with as few nodes of each part as that may have.

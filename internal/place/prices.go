@@ -46,7 +46,6 @@ type Prices struct {
 	byCore []kindSet    // by free cores: the kinds that need more; beyond its end none does
 	weight [1 << MaxKinds]int64
 	every  kindSet // all kinds
-	memo   memo
 }
 
 // kindSet has bit k for kind k.
@@ -71,7 +70,6 @@ type free struct {
 func (p *Prices) Reset(now int64, base *nodeset.Table, kinds []Kind) {
 	p.now, p.base, p.holds, p.bins = now, base, p.holds[:0], p.bins[:0]
 	p.first = append(p.first[:0], make([]int32, base.Len()+1)...)
-	p.memo.reset()
 	p.learn(kinds)
 }
 

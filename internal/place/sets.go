@@ -25,6 +25,8 @@ type Placer struct {
 	lightest uint16         // tier of those that Survey was told of
 	rest     Spec           // scratch
 	fewest   Spec           // scratch
+	few      Spec           // scratch
+	limited  Limited        // scratch
 	table    *nodeset.Table // of the last search below switches
 	tree     tree
 	parts    *partsPlacer // nil until there is a job that consists of several
@@ -34,7 +36,7 @@ type Placer struct {
 func (p *Placer) placeOn(dst []nodeset.Segment, t *nodeset.Table, s *Spec, l Layout, gpus int) ([]nodeset.Segment, bool) {
 	if s.Nodes.Min < s.Nodes.Max && s.NodesGiven && s.Cores.Total > 0 && s.Blocks == 0 {
 		p.fewest = *s
-		p.fewest.Nodes.Max = p.fewestNodes(s, t)
+		p.fewest.Nodes.Max = cmp.Or(p.fewestNodes(s, t), s.Nodes.Max)
 		s = &p.fewest
 	}
 	if sp, ok := p.tightest(s, t); ok {
@@ -50,13 +52,13 @@ func (p *Placer) placeOn(dst []nodeset.Segment, t *nodeset.Table, s *Spec, l Lay
 	return dst, false
 }
 
-// fewestNodes is the least number of nodes of p.sets that hold s, which has a range of them; the
-// most that it may have if none do.
-func (p *Placer) fewestNodes(s *Spec, t *nodeset.Table) int {
+// fewestNodes is the least number of nodes of p.sets that hold s; 0 if none do.
+func (p *Placer) fewestNodes(s *Spec, t *nodeset.Table) (fewest int) {
 	if s.Contiguous {
-		fewest := s.Nodes.Max
 		for _, set := range p.sets {
-			fewest = min(fewest, s.shortest(t.FreeCores(), int(set.First), int(set.Last)))
+			if n := s.shortest(t.FreeCores(), int(set.First), int(set.Last)); fewest == 0 || n > 0 && n < fewest {
+				fewest = n
+			}
 		}
 		return fewest
 	}
@@ -64,13 +66,12 @@ func (p *Placer) fewestNodes(s *Spec, t *nodeset.Table) int {
 	if nodes, _, _, ok := p.lowest(s); ok {
 		return nodes
 	}
-	return s.Nodes.Max
+	return 0
 }
 
-// shortest is the length of the shortest run of nodes in a..b that holds the job; the most nodes that
-// it may have if none does.
+// shortest is the length of the shortest run of nodes in a..b that holds the job; 0 if none does.
 func (s *Spec) shortest(free []uint16, a, b int) int {
-	best, first, sum := s.Nodes.Max, a, 0
+	best, first, sum := s.Nodes.Max+1, a, 0
 	for n := a; n <= b; n++ {
 		sum += s.most(free[n])
 		for n-first+1 > s.Nodes.Min && sum-s.most(free[first]) >= s.Cores.Total {
@@ -81,11 +82,11 @@ func (s *Spec) shortest(free []uint16, a, b int) int {
 			best = min(best, n-first+1)
 		}
 	}
+	if best > s.Nodes.Max {
+		return 0
+	}
 	return best
 }
-
-// Sets are the nodesets among which the last Place looked. They are the Placer's.
-func (p *Placer) Sets() []nodeset.Set { return p.sets }
 
 // Several are nodesets of sets, or parts of them, that together hold the job; false if none are
 // found. They are the Placer's.
@@ -333,6 +334,8 @@ type PartsOptions struct {
 	// Turn is how many of the parts, the hardest ones, are placed last; and, where all parts have
 	// to be below one switch, how many of the switches are tried last. It is for variety.
 	Turn int
+	// Fast is for one of many attempts: not all places are tried.
+	Fast bool
 }
 
 // partsPlacer is what a Placer keeps to place jobs that consist of several parts.
@@ -351,6 +354,7 @@ type partsPlacer struct {
 	under   Below
 	raised  []nodeset.Segment
 	plain   Parts // of which all parts have the fewest nodes
+	exact   exact
 }
 
 // span32 is what a part has: got[first:last].

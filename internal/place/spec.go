@@ -137,6 +137,19 @@ func (s *Spec) Room(c nodeset.Capacity) int {
 	return s.most(c.Cores)
 }
 
+// Rooms appends how many cores each node can give s, which sees t of them, 1 if it takes none; 0 if the
+// node cannot serve it.
+func (s *Spec) Rooms(dst []int, t *nodeset.Table) []int {
+	for n := range t.Len() {
+		room := 0
+		if t.Up(n) && s.Mask().Has(n) {
+			room = s.Room(t.Free(n))
+		}
+		dst = append(dst, room)
+	}
+	return dst
+}
+
 // Mask is the mask of the nodes that may be used, nil for all.
 func (s *Spec) Mask() nodeset.Mask {
 	if s.Eligible == nil {
