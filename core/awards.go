@@ -29,17 +29,16 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 	m, result, book := &in.model, &in.winners.result, &in.bidding.book
 	x := &in.preemption
 	x.open(&a.left.rest, in.reservations.before)
-	for pass := 0; pass == 0 || pass == 1 && x.moved; pass++ { // others gave up what they had
-		for j := range in.window.jobs {
-			if err := a.decideJob(s, j, in, p); err != nil {
-				return err
-			}
-		}
+	if err := a.decideJobs(s, in, p); err != nil {
+		return err
 	}
 	seated := a.left.added
 	err := a.left.fillOthers(s, p)
 	if in.window.scarce.ranges {
-		err = cmp.Or(err, a.left.fillFewer(s, p))
+		freed, fault := a.left.fillFewer(s, p)
+		if err = cmp.Or(err, fault); err == nil && freed {
+			err = a.decideJobs(s, in, p)
+		}
 	}
 	if err = cmp.Or(err, a.left.fillKept(s, p)); err != nil {
 		return err
@@ -53,6 +52,18 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 	p.Stats.Jobs, p.Stats.Bids, p.Stats.BidClasses = len(in.window.jobs), len(book.Bids), book.NodeSets
 	p.Stats.Rows, p.Stats.Entries = m.Groups()+len(m.Cap), len(m.Row)
 	p.Stats.Status, p.Stats.Work = result.Status.String(), result.Work
+	return nil
+}
+
+// decideJobs decides on the jobs of the window that wait, once more if others gave up what they had.
+func (a *awards) decideJobs(s *Snapshot, in *stages, p *Plan) error {
+	for pass := 0; pass == 0 || pass == 1 && in.preemption.moved; pass++ {
+		for j := range in.window.jobs {
+			if err := a.decideJob(s, j, in, p); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 

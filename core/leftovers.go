@@ -19,9 +19,10 @@ type leftovers struct {
 	seeker
 	failed map[equalKey]bool // requests that found nothing, nor will
 	beaten map[equalKey]bool // of those without a seat: whether they had found something but for others
-	grace  int     // vain attempts to place a job that the cycle has, however late it is
-	over   bool    // the time to place jobs
-	added  float64 // to the objective; the bound has to be raised by as much
+	grace  int               // vain attempts to place a job that the cycle has, however late it is
+	over   bool              // the time to place jobs
+	added  float64           // to the objective; the bound has to be raised by as much
+	own    place.Held        // scratch
 }
 
 // maxGrace is how often a late cycle tries in vain to start a job, before it gives up. With fewer,
@@ -274,10 +275,10 @@ func (f *leftovers) lost(v *market.Variant, limit int64) bool {
 }
 
 // fillFewer starts jobs with fewer GPUs than the window has them ask for on what all others have
-// left, where they end sooner by that than in the places that are planned for them. Like all others
-// they keep off the places that are kept, also off their own.
-func (f *leftovers) fillFewer(s *Snapshot, p *Plan) error {
-	w := &f.in.window
+// left, where they end sooner by that than in the places that are planned for them. They keep off the
+// places that are kept for others, and give up their own: it reports whether any has.
+func (f *leftovers) fillFewer(s *Snapshot, p *Plan) (freed bool, err error) {
+	w, x := &f.in.window, &f.in.preemption
 	for i, j := range f.in.planning.jobs {
 		d, job := &p.Decisions[w.index[j]], w.jobs[j]
 		asked := s.Pending[d.Job]
@@ -285,15 +286,28 @@ func (f *leftovers) fillFewer(s *Snapshot, p *Plan) error {
 		if d.Start || asked.MinGPUs == job.MinGPUs || !planned || f.noTime() {
 			continue
 		}
+		kept := f.in.reservations.holds(int(j), f.rest.Quotas(), &f.own)
+		if kept {
+			f.rest.Give(&f.own)
+			clear(f.failed)
+		}
 		limit := float64(asked.TimeLimit)
 		latest := float64(start-s.Now) + w.opts.lengthWith(limit, asked.MinGPUs, job.MinGPUs)
 		for k := job.MinGPUs - 1; k >= asked.MinGPUs && !d.Start && w.opts.lengthWith(limit, asked.MinGPUs, k) < latest; k-- {
 			if err := f.fillWith(s, asked, k, d, p); err != nil {
-				return err
+				return freed, err
 			}
 		}
+		switch {
+		case kept && d.Start:
+			f.in.reservations.claims.giveUp(int(j))
+			freed = true
+			clear(x.failed)
+		case kept:
+			mustHold(f.rest.Retake(&f.own))
+		}
 	}
-	return nil
+	return freed, nil
 }
 
 // fillWith starts a job of the window with k GPUs a node on what is left, if that is possible.

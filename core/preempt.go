@@ -319,12 +319,6 @@ func (x *preemption) onlyFits(list []int32) bool {
 	return x.fits()
 }
 
-func mustHold(ok bool) {
-	if !ok {
-		panic("core: what a job gets is not what others gave")
-	}
-}
-
 // greedy sets x.found to victims that will do, of which none can be left out: of the first of x.order
 // as many as are needed, which is found by halves, without the dearest that are not.
 func (x *preemption) greedy() {
@@ -437,7 +431,7 @@ func (x *preemption) serve(s *Snapshot, j int, left *leftovers, in *stages, p *P
 	w.remove(first)
 	x.seeker.placer.By(nil, job.TimeLimit)
 	key := failure{w.duplicates.keyOf(&w.normal, job), job.Preempts & x.classes}
-	kept := x.setOwn(j, &in.reservations)
+	kept := in.reservations.holds(j, x.rest.Quotas(), &x.own) // it is the job's to give up
 	if !kept && x.failed[key] {
 		return nil
 	}
@@ -481,22 +475,6 @@ func (x *preemption) serve(s *Snapshot, j int, left *leftovers, in *stages, p *P
 	clear(left.failed)
 	x.settle(x.caller(d.Job), d, &v)
 	return nil
-}
-
-// setOwn sets x.own to the place that is kept for job j, if one is: it is the job's to give up.
-func (x *preemption) setOwn(j int, r *reservations) bool {
-	i := slices.IndexFunc(r.claims.reserved, func(o claim) bool { return o.Job == j })
-	if i < 0 {
-		return false
-	}
-	o, from := &r.claims.reserved[i], len(x.memory.uses)
-	for k := range o.charges {
-		c := &o.charges[k]
-		x.memory.uses = append(x.memory.uses, nodeset.Use{Row: c.Row, PerJob: x.rest.Quotas().CostOf(c, o.size)})
-	}
-	x.own = place.Held{Segs: o.Segs, Uses: o.Uses, Parts: o.parts, Counts: x.memory.uses[from:len(x.memory.uses):len(x.memory.uses)],
-		From: 1 + r.before(o.Start), To: 1 + r.before(o.End)}
-	return true
 }
 
 // ask sets the ways in which a job can be met, before anything is kept for anybody.

@@ -314,6 +314,12 @@ func must(err error) {
 	}
 }
 
+func mustHold(ok bool) {
+	if !ok {
+		panic("core: what a job gets is not what others gave")
+	}
+}
+
 // resize gives s the length n and keeps the memory of elements beyond a former length.
 func resize[T any](s []T, n int) []T {
 	for cap(s) < n {
