@@ -18,9 +18,7 @@ import (
 
 // No simulation is sooner done than the bounds say.
 func TestSimulationsTakeLonger(t *testing.T) {
-	if race.Enabled || testing.Short() {
-		t.Skip("takes long")
-	}
+	race.Slow(t)
 	backfill, err := sim.NewBackfill(sim.DefaultBackfill())
 	require.NoError(t, err)
 	o := core.Preset("none")

@@ -82,7 +82,7 @@ func (r *repository) visit(file string, d fs.DirEntry, err error) error {
 	case ".c", ".h", ".sh":
 		return r.addMentions(name)
 	}
-	if path.Base(name) == "Makefile" {
+	if path.Base(name) == "Makefile" || path.Base(name) == "targets.mk" {
 		return errors.Join(r.addMentions(name), r.addTargets(name))
 	}
 	return nil
@@ -115,11 +115,18 @@ func (r *repository) addTargets(name string) error {
 	if err != nil {
 		return err
 	}
-	of := map[string]bool{}
-	for _, m := range target.FindAllStringSubmatch(text, -1) {
-		of[m[1]] = true
+	dir := path.Dir(name)
+	if path.Base(name) == "targets.mk" { // which the Makefile of the root includes
+		dir = "."
 	}
-	r.targets[path.Dir(name)] = of
+	if r.targets[dir] == nil {
+		r.targets[dir] = map[string]bool{}
+	}
+	for _, m := range target.FindAllStringSubmatch(text, -1) {
+		for _, name := range strings.Fields(m[1]) {
+			r.targets[dir][name] = true
+		}
+	}
 	return nil
 }
 
@@ -149,7 +156,7 @@ func (r *repository) addPage(name string) error {
 var commandSource = regexp.MustCompile(`(^|/)cmd/aucsched[^/]*/|^internal/cli/|^benchmarks/(simulate|replay)/`)
 
 var (
-	target   = regexp.MustCompile(`(?m)^([A-Za-z0-9_./-]+):`)
+	target   = regexp.MustCompile(`(?m)^([A-Za-z0-9_./ -]+):`)
 	flagCall = regexp.MustCompile(`(?:[fF]lags(?:\(\))?|\bs)\.\w+\((?:[^,"()]+, )?"([a-z][a-z0-9-]*)"`)
 	useWord  = regexp.MustCompile(`\bUse:\s+"([a-z][a-z-]*)`)
 	declared = regexp.MustCompile(`(?m)^(?:func |type |var |const |\t)([A-Z]\w*)\b`)

@@ -15,6 +15,7 @@ import (
 var small = map[string]string{
 	"Makefile":            "run: all\nall:\n",
 	"plugin/Makefile":     "check:\n",
+	"lab/targets.mk":      ".PHONY: x\n\nbench more: run\n\tcheck :x\n",
 	"plugin/README.md":    "`make check`, `make run`\n",
 	"core/auction.go":     "package core\n\ntype Auction struct{}\n",
 	"internal/sim/sim.go": "package sim\n",
@@ -23,7 +24,7 @@ var small = map[string]string{
 	"docs/picture.svg": "<svg/>",
 	"docs/other.md":    "# Other\n\n## A heading, of `code`\n",
 	"docs/good.md": "# Good\n\n[other](other.md#a-heading-of-code) ![picture](picture.svg) [here](#good)\n" +
-		"`core/auction.go`, `core/`, `sched/backfill`, `make run`, `core.Auction`, `x.Y`\n\n" +
+		"`core/auction.go`, `core/`, `sched/backfill`, `make run`, `make more`, `core.Auction`, `x.Y`\n\n" +
 		"```\nmake run && bin/aucsched plan \\\n    --json  # --nothing\ngo test ./core ./...\n```\n\n" +
 		"| " + strings.Repeat("a table ", 20) + "|\n",
 	"benchmarks/results/load.md":          "# Load\n\nIt takes 1,234 ms, not 99.\n\n| 1,234 | 5 |\n\n[all](csv/load.csv)\n",

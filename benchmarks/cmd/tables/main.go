@@ -8,7 +8,7 @@
 //	go run ./benchmarks/cmd/tables performance -into benchmarks/results
 //
 // and likewise simulation, gpu, backfill, worth, solver, ablation, stages, alternatives, invasive,
-// negotiation, load, load-long, locality, pods and topology, with the flags that the Makefile gives
+// negotiation, load, load-long, locality, pods and topology, with the flags that make gives
 // them. HiGHS is among the solvers with -tags highs. layouts writes a page that is not kept.
 //
 // Nothing is written unless all measurements have succeeded and all answers have been

@@ -87,11 +87,11 @@ func TestReplay(t *testing.T) {
 	require.ErrorContains(t, err, "absent.swf")
 }
 
-// Each page that Makefile has this command write has its finding under its name.
+// Each page that make has this command write has its finding under its name.
 func TestPagesHaveFindings(t *testing.T) {
-	makefile, err := os.ReadFile("../../../Makefile")
+	targets, err := os.ReadFile("../../targets.mk")
 	require.NoError(t, err)
-	pages := regexp.MustCompile(`call page,([a-z-]+)`).FindAllStringSubmatch(string(makefile), -1)
+	pages := regexp.MustCompile(`call page,([a-z-]+)`).FindAllStringSubmatch(string(targets), -1)
 	require.GreaterOrEqual(t, len(pages), 8)
 	for _, p := range pages {
 		c := find(p[1])

@@ -4,7 +4,10 @@
 // times slower, and some of it allocate that does not otherwise.
 package race
 
-import "testing"
+import (
+	"os"
+	"testing"
+)
 
 // Skip skips a test under the race detector, and says why.
 func Skip(t testing.TB, why string) {
@@ -15,9 +18,13 @@ func Skip(t testing.TB, why string) {
 }
 
 // Slow skips a test under the race detector that takes long, and has nothing run at
-// once that others don't.
+// once that others don't. AUCSCHED_QUICK=1 skips it as well, which is not -short:
+// that has rapid try a fifth of the cases, of which some tests then have too few.
 func Slow(t testing.TB) {
 	t.Helper()
+	if os.Getenv("AUCSCHED_QUICK") != "" {
+		t.Skip("AUCSCHED_QUICK: takes long")
+	}
 	Skip(t, "takes long, and has nothing run at once that others do not")
 }
 
