@@ -130,7 +130,7 @@ func Split(name, page string) (short string, files map[string][]byte) {
 		return page, nil
 	}
 	files, names := make(map[string][]byte), make(map[string]string)
-	listed := "| table | of | rows | columns |\n|---|---|---:|---|\n"
+	listed := "| table | of | rows |\n|---|---|---:|\n"
 	for _, key := range order {
 		file := fileName(name, groups[key], len(order) == 1, files)
 		names[key] = file
@@ -139,8 +139,7 @@ func Split(name, page string) (short string, files map[string][]byte) {
 		if several(groups[key]) {
 			section = "several sections"
 		}
-		listed += fmt.Sprintf("| [%s](%s/%s) | %s | %d | %s |\n", file, csvDir, file, section, rows[key],
-			strings.Join(groups[key][0].Head, "; "))
+		listed += fmt.Sprintf("| [%s](%s/%s) | %s | %d |\n", file, csvDir, file, section, rows[key])
 	}
 	return shorten(list, names) + "\n## Tables\n\n" + listed, files
 }
