@@ -36,6 +36,7 @@ func TestCount(t *testing.T) {
 		"internal/sim/sim.go":   "package sim\n\n" + imports + "core\"\n\nfunc Run() {}\n",
 		"cmd/aucsched/main.go":  "package main\n\n" + imports + "internal/sim\"\n\nfunc Main() {}\n",
 		"invasive/invasive.go":  "package invasive\n\nvar X int\n",
+		"adapters/x/x.go":       "package x\n\nvar X int\n",
 		"slurmplugin/a.c":       "extern int a(void)\n{\n\treturn b();\n}\n",
 		"slurmplugin/b.c":       "extern int b(void)\n{\n\treturn c();\n}\n",
 		"slurmplugin/c.c":       "extern int c(void)\n{\n\treturn 1;\n}\n",
@@ -44,8 +45,8 @@ func TestCount(t *testing.T) {
 		"build/generated/by.go": "nor this",
 	}))
 	require.NoError(t, err)
-	require.Equal(t, 5, len(h.packages))
-	require.Len(t, h.public(), 3) // bids, core, invasive
+	require.Equal(t, 6, len(h.packages))
+	require.Len(t, h.public(), 4) // bids, core, invasive, adapters
 	require.Equal(t, 6, h.exported(product), "Bid, Worth, New, A, C; Job")
 	require.Equal(t, 1, h.exported(invasive), "X")
 	require.Equal(t, []string{"bids"}, h.below("core"))
@@ -55,6 +56,7 @@ func TestCount(t *testing.T) {
 	require.Equal(t, 9+9+5+5+5+12, h.lines[product], "without the tests' C")
 	require.Equal(t, map[string]int{"bids": 18, "core": 5, "internal": 5, "cmd": 5, "slurmplugin": 12}, h.areas)
 	require.Equal(t, 3, h.lines[invasive])
+	require.Equal(t, 3, h.lines[adapter])
 	require.Zero(t, calls(h.c).circles())
 }
 

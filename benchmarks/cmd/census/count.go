@@ -24,6 +24,7 @@ const (
 	product wing = iota
 	laboratory
 	invasive
+	adapter
 	tests // and what only they use
 	wings
 )
@@ -43,6 +44,8 @@ func wingOf(rel string) wing {
 		return laboratory
 	case under("invasive", "examples"):
 		return invasive
+	case under("adapters"):
+		return adapter
 	}
 	return product
 }

@@ -70,6 +70,7 @@ func (h *house) figures() map[string]int {
 		"lines: product":                  h.lines[product],
 		"lines: benchmarks":               h.lines[laboratory],
 		"lines: invasive and examples":    h.lines[invasive],
+		"lines: adapters":                 h.lines[adapter],
 		"lines: tests and their test bed": h.lines[tests],
 		"packages":                        len(h.packages),
 		"packages that others can import": len(h.public()),

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package kube
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	helpers "k8s.io/component-helpers/resource"
+	"k8s.io/component-helpers/scheduling/corev1"
+)
+
+// Labels and annotations that users set on pods.
+const (
+	// GroupLabel names the group of a pod, as coscheduling has it. There need be no PodGroup.
+	GroupLabel = "scheduling.x-k8s.io/pod-group"
+	// MinLabel, a label or annotation, is how many pods of a group start together, where no PodGroup
+	// says so; without it all that there are do.
+	MinLabel = "scheduling.x-k8s.io/min-member"
+	// WithinAnnotation is a label of nodes of which all pods of the group get the same value.
+	WithinAnnotation = "kueue.x-k8s.io/podset-required-topology"
+	// QueueLabel names the pod's queue; without it that is the queue of its namespace.
+	QueueLabel = "kueue.x-k8s.io/queue-name"
+)
+
+// pod is what the model needs of a pod. It is made once for each version of the pod.
+type pod struct {
+	*v1.Pod
+	// group is namespace/name of the pod's group, or "".
+	group string
+	// requests has all that the pod asks for: CPU in thousandths, all else in units, rounded up.
+	requests map[string]int64
+	// filter is the same for pods that may use the same nodes; kind for pods that are alike.
+	filter, kind string
+	// rows are those of the pod's own terms.
+	rows []row
+	// node is where the pod is, or is being bound, in this round; "": nowhere.
+	node string
+	// leaves says that the pod is being deleted or evicted.
+	leaves bool
+	// refused says what the pod asks for that can't be expressed; "": nothing.
+	refused string
+}
+
+func newPod(p *v1.Pod) *pod {
+	x := &pod{Pod: p, requests: make(map[string]int64)}
+	if g := p.Labels[GroupLabel]; g != "" {
+		x.group = p.Namespace + "/" + g
+	}
+	for name, q := range helpers.PodRequests(p, helpers.PodResourcesOptions{}) {
+		if v := amount(name, q); v > 0 {
+			x.requests[string(name)] = v
+		}
+	}
+	for _, c := range p.Spec.Containers {
+		for _, port := range c.Ports {
+			if port.HostPort > 0 {
+				x.requests[fmt.Sprint("hostPort:", port.HostPort, "/", port.Protocol)] = 1
+			}
+		}
+	}
+	node, _ := json.Marshal([]any{p.Spec.NodeSelector, p.Spec.Affinity, p.Spec.Tolerations})
+	x.filter = p.Namespace + string(node)
+	kind, _ := json.Marshal([]any{x.requests, p.Spec.TopologySpreadConstraints, p.Spec.PriorityClassName, p.Labels[QueueLabel]})
+	x.kind = x.filter + string(kind) // encoding/json sorts maps
+	x.refused = refusal(p)
+	x.rows = rowsOf(p)
+	return x
+}
+
+// refusal says which required term of a pod the model has no words for.
+func refusal(p *v1.Pod) string {
+	switch {
+	case len(p.Spec.ResourceClaims) > 0:
+		return "resource claims are not supported"
+	case slices.ContainsFunc(p.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil }):
+		return "persistent volumes are not supported"
+	}
+	for _, t := range required(p, false) {
+		switch {
+		case t.NamespaceSelector != nil:
+			return "affinity with a namespaceSelector is not supported"
+		case t.MatchLabelKeys != nil || t.MismatchLabelKeys != nil:
+			return "affinity with matchLabelKeys is not supported"
+		}
+	}
+	for _, t := range required(p, true) {
+		switch {
+		case t.TopologyKey != v1.LabelHostname:
+			return "required anti-affinity is supported for " + v1.LabelHostname + " only, not for " + t.TopologyKey
+		case t.NamespaceSelector != nil || t.MatchLabelKeys != nil || t.MismatchLabelKeys != nil:
+			return "anti-affinity with a namespaceSelector or matchLabelKeys is not supported"
+		}
+	}
+	for _, s := range p.Spec.TopologySpreadConstraints {
+		if s.WhenUnsatisfiable == v1.DoNotSchedule &&
+			(s.TopologyKey != v1.LabelHostname || s.MinDomains != nil || s.MatchLabelKeys != nil) {
+			return "a required topology spread is supported for " + v1.LabelHostname + " only, without minDomains and matchLabelKeys"
+		}
+	}
+	return ""
+}
+
+// required are the pod's required terms of affinity, or of anti-affinity.
+func required(p *v1.Pod, anti bool) []v1.PodAffinityTerm {
+	switch a := p.Spec.Affinity; {
+	case a == nil:
+	case anti && a.PodAntiAffinity != nil:
+		return a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	case !anti && a.PodAffinity != nil:
+		return a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	}
+	return nil
+}
+
+// amount is a quantity in the units of pod.requests, rounded up.
+func amount(name v1.ResourceName, q resource.Quantity) int64 {
+	if name == v1.ResourceCPU {
+		return q.MilliValue()
+	}
+	return q.Value()
+}
+
+// room is a quantity in the same units, rounded down.
+func room(name v1.ResourceName, q resource.Quantity) int64 {
+	v := amount(name, q)
+	up := resource.NewQuantity(v, resource.DecimalSI)
+	if name == v1.ResourceCPU {
+		up = resource.NewMilliQuantity(v, resource.DecimalSI)
+	}
+	if up.Cmp(q) > 0 {
+		v--
+	}
+	return max(0, v)
+}
+
+// min is how many pods of the pod's group it says start together; 0: it does not say.
+func (p *pod) min() int {
+	for _, from := range []map[string]string{p.Labels, p.Annotations} {
+		if n, err := strconv.Atoi(from[MinLabel]); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 0
+}
+
+func (p *pod) name() string    { return p.Namespace + "/" + p.Name }
+func (p *pod) priority() int32 { return corev1.PodPriority(p.Pod) }
+
+// over reports whether the pod holds nothing any more.
+func over(p *v1.Pod) bool { return p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed }
+
+// sorted are the keys of m, ascending.
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
