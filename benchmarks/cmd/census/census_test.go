@@ -91,7 +91,7 @@ func TestSentences(t *testing.T) {
 		"docs/more/other.md": "Only Auction.\n",
 	}))
 	require.NoError(t, err)
-	require.Equal(t, 4, h.sentences)
+	require.Equal(t, 5, h.sentences)
 }
 
 func TestBudget(t *testing.T) {

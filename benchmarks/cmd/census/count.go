@@ -112,7 +112,7 @@ func count(root string) (*house, error) {
 // add counts one file.
 func (h *house) add(rel, path string) error {
 	dir, kind := filepath.ToSlash(filepath.Dir(rel)), filepath.Ext(rel)
-	page := kind == ".md" && (dir == "." || dir == "docs") && rel != "CHANGELOG.md"
+	page := kind == ".md" && (dir == "." || strings.HasPrefix(rel, "docs/")) && rel != "CHANGELOG.md"
 	if kind != ".go" && kind != ".c" && kind != ".h" && !page {
 		return nil
 	}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package main
+// Package docs has the pages; its tests type what they say.
+package docs
 
 import (
 	"encoding/json"
@@ -20,8 +21,9 @@ import (
 // its own for any lines. A block of another kind below <!-- file: NAME --> is written to that file.
 // Blocks marked shell-session or bash are not run: they want a Slurm, root or a network.
 func TestPagesRun(t *testing.T) {
-	root, err := filepath.Abs("../../..")
+	root, err := filepath.Abs("..")
 	require.NoError(t, err)
+	watch(t, root)
 	bin := t.TempDir()
 	build := exec.Command("go", "build", "-o", bin, "./cmd/aucsched", "./benchmarks/cmd/aucsched-lab")
 	build.Dir = root
@@ -58,6 +60,17 @@ func TestPagesRun(t *testing.T) {
 		run++
 	}
 	require.NotZero(t, run)
+}
+
+// watch reads all directories of sources, so that go test does not take an earlier result for that of
+// the commands as they are now.
+func watch(t *testing.T, root string) {
+	require.NoError(t, filepath.WalkDir(root, func(name string, d os.DirEntry, err error) error {
+		if hidden := strings.HasPrefix(d.Name(), "."); d.IsDir() && (hidden || d.Name() == "build" || d.Name() == "bin") {
+			return filepath.SkipDir
+		}
+		return err
+	}))
 }
 
 func pagesToRun(t *testing.T, root string) []string {
@@ -148,9 +161,9 @@ func commandsOf(block []string, from int) (out []step) {
 
 // The page on windows has each field of the schema.
 func TestFieldsOfWindows(t *testing.T) {
-	schema, err := os.ReadFile("../../../docs/schemas/window.json")
+	schema, err := os.ReadFile("schemas/window.json")
 	require.NoError(t, err)
-	page, err := os.ReadFile("../../../docs/reference/window.md")
+	page, err := os.ReadFile("reference/window.md")
 	require.NoError(t, err)
 	var of struct {
 		Properties map[string]any
