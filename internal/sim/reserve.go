@@ -188,7 +188,7 @@ func (b *Backfill) willRun(j *core.Job, nowOnly bool) (int64, bool, error) {
 	b.future.CopyFrom(b.freeFor(j))
 	held := b.heldFor(j)
 	var window, barrier int64 = 30, 0
-	last := -1 // of held, the last whose end has been let happen
+	last, tried := -1, -1 // of held, the last whose end has been let happen, and when the job was tried
 	for i := range held {
 		h := &held[i]
 		if overlapAny(h.segs, b.avail) {
@@ -199,7 +199,7 @@ func (b *Backfill) willRun(j *core.Job, nowOnly bool) (int64, bool, error) {
 				return 0, false, err
 			}
 			last = i
-		} else if i+1 < len(held) {
+		} else if i+1 < len(held) && b.behind == nil { // though it is the last of a group
 			continue
 		}
 		group := barrier + window // all that end by then, in one step
@@ -209,9 +209,10 @@ func (b *Backfill) willRun(j *core.Job, nowOnly bool) (int64, bool, error) {
 		if i+1 < len(held) && held[i+1].end <= group {
 			continue
 		}
-		if last < 0 {
-			break
+		if tried == last {
+			continue
 		}
+		tried = last
 		if _, ok, err := b.trySelect(&b.future, j, b.avail); ok || err != nil {
 			return b.endOf(&held[last]), ok, err
 		}
