@@ -19,7 +19,7 @@ const (
 // node and tries all that each can give to each part, with the fewest GPUs.
 type exact struct {
 	t       nodeset.Table // less what parts have
-	s       *Spec
+	s       Spec
 	below   bool // they have to lie below switches as they demand
 	steps   int
 	has     held
@@ -51,7 +51,7 @@ func (x *exact) place(dst []nodeset.Segment, t *nodeset.Table, s *Spec, q *Quota
 		return dst, false
 	}
 	x.t.CopyFrom(t)
-	x.s, x.below, x.steps, x.has, x.got = s, s.Parts.Within > 0, exactSteps, held{}, x.got[:0]
+	x.s, x.below, x.steps, x.has, x.got = *s, s.Parts.Within > 0, exactSteps, held{}, x.got[:0]
 	if clear(x.failed); x.failed == nil {
 		x.failed = make(map[moment]bool)
 	}
@@ -81,7 +81,7 @@ func (x *exact) from(n int, q *Quotas, crosses int) bool {
 		}
 		complete = complete && nodes <= 0 && cores <= 0
 	}
-	if complete && x.meets() && (q == nil || q.Room(x.s, x.segs, crosses)) {
+	if complete && x.meets() && (q == nil || q.Room(&x.s, x.segs, crosses)) {
 		return true
 	}
 	at := moment{int8(n), x.has}
