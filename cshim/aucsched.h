@@ -10,7 +10,7 @@
  * describe the machine, the running jobs and the queue, and reads flat decisions.
  * The library looks at nothing else: no file but those that it is told to write (aucsched_shadow(), aucsched_keep_files(), record=PATH), no environment
  * variable, no clock but the process's monotonic one, clock_gettime(CLOCK_MONOTONIC), for the deadline and
- * cycle_us. (A worker process lives on the kernel's.)
+ * cycle_us.
  *
  * Errors. Functions return AUCSCHED_OK (0) or one of the negative AUCSCHED_E* codes;
  * aucsched_last_error() has the words. After an error there is no decision: nothing
@@ -21,7 +21,7 @@
  * Faults. What is wrong with one element alone does not fail a cycle, lest one user's odd job stops it for all:
  *   - a job, or one of its alternatives: the job is left out, why == AUCSCHED_FAULTY;
  *   - a priority above that of the job before: it counts as that one's, and the job takes part;
- *   - an offer, or a read: it is left out, and its job takes part without;
+ *   - a read: it is left out, and its job takes part without;
  *   - a charge of a running job: nothing of it is expected to come back;
  *   - a running job, or one of its segments or uses: what it holds is not free, and is never expected to be.
  * output.faults counts them; aucsched_last_error() then has the words for the first, with its array and index.
@@ -40,7 +40,7 @@
  * can't be started. Against the former a cycle is refused by the lengths of its arrays (memory_mb), before any of it
  * is allocated; and the collector works the harder the nearer all handles together come to the highest memory_mb of
  * any of them, which refuses nothing. Against the latter the library uses four processors at most, and starts the
- * threads for them when it is loaded. A worker process that ends, for lack of memory too, ends nothing else.
+ * threads for them when it is loaded.
  */
 #ifndef AUCSCHED_H
 #define AUCSCHED_H
@@ -55,8 +55,8 @@ extern "C" {
 /* Raised whenever a structure, a code or a meaning below changes. 5: further resources, 6: quotas, 7: switches,
  * 8: shares of GPUs, and preemption, 9: aucsched_settings(),
  * aucsched_shadow(), aucsched_status(), aucsched_tiers(),
- * aucsched_price() and aucsched_keep_files(). */
-#define AUCSCHED_ABI 9
+ * aucsched_price() and aucsched_keep_files(), 10: neither offers nor worker processes. */
+#define AUCSCHED_ABI 10
 
 /* Return values. */
 #define AUCSCHED_OK 0
@@ -101,7 +101,7 @@ struct aucsched_segment {
 	uint32_t first, last; /* node indices, both included */
 	uint16_t cores;       /* on each; 0: of a job that takes none */
 	uint8_t gpus;         /* on each */
-	uint8_t bin;          /* the GPU that has the job's share: first == last then. 0: none, and in offers */
+	uint8_t bin;          /* the GPU that has the job's share: first == last then. 0: none */
 };
 
 /* A job that holds nodes. One that holds other amounts, or shares, here and there may be there several times. */
@@ -160,15 +160,6 @@ struct aucsched_alternative {
 	uint8_t reserved;   /* 0 */
 	int32_t mask;       /* -1: the job's */
 	uint32_t share;     /* as in a job; it says itself whether it takes one */
-};
-
-/* An allocation that a job bids for besides its own bids: what another scheduler would give
- * it, say. One that is not free, or not what the job asks for, is not bid. */
-struct aucsched_offer {
-	uint32_t job;           /* index in input.jobs; offers are ascending by it, one a job */
-	uint32_t first_segment; /* index in input.offer_segments */
-	uint32_t segments;      /* how many; ascending, not overlapping */
-	uint32_t reserved;      /* 0 */
 };
 
 /*
@@ -269,7 +260,6 @@ struct aucsched_input {
 	uint32_t deadline_us; /* the answer is due so many microseconds from the call; 0: the handle's deadline_ms */
 	uint32_t nodes_len, running_len, running_segments_len, jobs_len;
 	uint32_t masks_len;  /* number of masks */
-	uint32_t offers_len, offer_segments_len;
 	uint32_t mask_words; /* 64-bit words a mask, (nodes_len + 63) / 64; node n is bit n % 64 of word n / 64 */
 	uint32_t alternatives_len;
 	uint32_t stores_len; /* 0: files are not looked at; otherwise nodes_len */
@@ -282,8 +272,6 @@ struct aucsched_input {
 	const struct aucsched_segment *running_segments;
 	const struct aucsched_job *jobs; /* the queue, by falling priority; the order counts, not the number, where they differ */
 	const uint64_t *masks;           /* masks_len * mask_words words */
-	const struct aucsched_offer *offers;
-	const struct aucsched_segment *offer_segments;
 	const struct aucsched_alternative *alternatives;
 	const struct aucsched_store *stores;
 	const struct aucsched_read *job_reads;
@@ -326,7 +314,7 @@ struct aucsched_decision {
 	uint32_t first_segment; /* index in output.segments */
 	uint32_t segments;      /* 0 unless the job starts */
 	uint8_t why;            /* AUCSCHED_STARTS ... */
-	char bid_class;         /* 'A', 'B' or 'C', 'S' for its offer, 'I' with ipsched; 0 unless the job starts */
+	char bid_class;         /* 'A', 'B' or 'C', 'I' with ipsched; 0 unless the job starts */
 	uint8_t gpus;           /* on each node */
 	uint8_t alternative;    /* 0: its own request; k: the k-th of its alternatives */
 	uint32_t holders;       /* nodes of a start that hold the job's file */
@@ -347,7 +335,7 @@ struct aucsched_output {
 	uint32_t starts;          /* decisions with why == AUCSCHED_STARTS */
 	uint32_t window, bids;    /* jobs that took part, and their bids */
 	uint32_t cycle_us;        /* time in the library */
-	uint32_t worker_failures; /* worker processes that died or had to be killed in this cycle */
+	uint32_t reserved2;
 	uint8_t optimal;          /* the choice among the bids is proven */
 	uint8_t late;             /* the deadline cut the search short */
 	uint8_t unrecorded;       /* settings.record can't be written, and ends; aucsched_last_error() has the words. Once */
@@ -369,29 +357,22 @@ int aucsched_abi(void);
 /* The library's version, as text; static memory. */
 const char *aucsched_version(void);
 
-/* What SchedulerParameters=auc_... of a slurm.conf say to Slurm's plug-ins; docs/slurm.md has the list. Without a
+/* What SchedulerParameters=auc_... of a slurm.conf say to Slurm's plug-ins; docs/settings.md has the list. Without a
  * unit: 0 or 1. */
 struct aucsched_settings {
 	int32_t enabled;
 	int32_t shadow;       /* auc_mode=shadow: decisions are written down, and that is all */
 	int32_t interval;     /* s */
-	int32_t delay_ms, start_ms, deadline_ms;
-	int32_t lock_percent;
-	int32_t save;
-	int32_t beyond_waits; /* auc_beyond=wait */
+	int32_t delay_ms, deadline_ms;
 	int32_t net_s;        /* 0: no such net */
 	int32_t at_once;
 	int32_t locality;
-	int32_t file_memory;  /* MB a node; 0: all that the node has */
-	int32_t offers;       /* auc_slurm_bids */
 	int32_t preempt;
-	int32_t counts;       /* the policy counts memory, GPUs by type and licences: auction2 */
 	int32_t limit;        /* window + depth: jobs handed to the library */
 	int32_t users_share;  /* percent */
-	int32_t shadow_mb;
 	int32_t max_rpcs;     /* max_rpc_cnt; 0: none */
 	const char *engine;   /* settings for aucsched_open() and aucsched_configure() */
-	const char *status, *shadow_file, *partitions; /* NULL: not given; of auc_partitions=a,b: "a,b" */
+	const char *status, *partitions; /* NULL: not given; of auc_partitions=a,b: "a,b" */
 	const char *said;     /* lines for the log; those that begin with "!" are errors */
 };
 
@@ -420,14 +401,12 @@ int aucsched_settings(const char *text, struct aucsched_settings *out, char *buf
  *   node_limits=yes|no        ipsched: no: jobs are taken to have asked for no number of nodes (min_nodes, max_nodes)
  *   on_timeout=incumbent|halve  ipsched: at the deadline start the best that is known, or nothing, and take half
  *                             as many jobs next time; the decisions are the clock's then
- *   solver=native|auto|highs  auto: native, and a worker process for what native can't prove
- *   worker=PATH               the aucsched command, for the worker process
  *   record=PATH               cycles, and what was answered, in a file of up to 64 MB: record.h
  *   memory_mb=16384           a cycle whose arrays are so long that it may take more memory is AUCSCHED_EINVAL, before
  *                             any is allocated; 0: none is. See Memory above
  *   file_age_s=86400          nodes are taken to have lost a file that was not read for so long; 0: never
  * All may be given whatever the policy is. ipsched goes by window, objective (priority or size), work, deadline_ms
- * and its own two, and looks at no alternatives and offers; consecutive nodes and reservations it does not know.
+ * and its own two, and looks at no alternatives; consecutive nodes and reservations it does not know.
  * Later ones win. An unknown key or a value out of range is an error. This version still takes paper=yes,
  * throughput=yes (preset=packed), bids, drafts, contiguous_bids and work.
  * Returns a handle > 0, or a negative code, with the words in err (cut to errlen
@@ -488,9 +467,6 @@ int aucsched_keep_files(int64_t handle, const char *path, int end);
 /* Copies the text of the last error on the handle, or of the first fault of the last cycle that found any, whichever is later,
  * cut to len bytes with the NUL; "" if there was none. Returns the length of the whole text, without NUL. */
 size_t aucsched_last_error(int64_t handle, char *buf, size_t len);
-
-/* Likewise, why a worker process failed in the last cycle; "" if none did (output.worker_failures). */
-size_t aucsched_worker_fault(int64_t handle, char *buf, size_t len);
 
 /*
  * Shadow mode of Slurm's plug-ins: what the auction would have started, and what Slurm did, in a file that "aucsched
@@ -571,12 +547,11 @@ struct aucsched_left {
 struct aucsched_status {
 	const char *state;   /* "starting", "on", "off", "no-library", "failing" */
 	char *state_text, *last_failure;
-	char *worker_fault;  /* why a worker process failed last */
 	const char *journal; /* "on", or why it is not */
 	const char *slurm, *library, *settings; /* Slurm's version; which file; of the engine */
 	int64_t began;       /* when counting began, with slurmctld */
 	uint64_t cycles, skipped, cycles_failed, late_cycles; /* late: the deadline cut the search short */
-	uint64_t started, starts_failed, fallbacks, worker_failures, overdue;
+	uint64_t started, starts_failed, fallbacks, overdue;
 	uint64_t preempted;  /* jobs, for the auction's starts */
 	uint64_t readers, holders; /* starts of jobs that name a file; on nodes that all held it */
 	uint64_t saves_failed; /* of the jobs' state before a launch */
@@ -596,7 +571,7 @@ struct aucsched_status {
  * AUCSCHED_EPANIC. */
 int aucsched_status(const struct aucsched_status *status, char *buf, size_t len);
 
-/* Closes a handle and frees its memory. Its worker process, if any, is gone when this returns. */
+/* Closes a handle and frees its memory. */
 int aucsched_close(int64_t handle);
 
 /* Number of open handles. */

@@ -24,8 +24,6 @@
 	X(running_segments, (in)->running_segments_len)				\
 	X(jobs, (in)->jobs_len)							\
 	X(masks, (size_t) (in)->masks_len * (in)->mask_words)			\
-	X(offers, (in)->offers_len)						\
-	X(offer_segments, (in)->offer_segments_len)				\
 	X(alternatives, (in)->alternatives_len)					\
 	X(stores, (in)->stores_len)						\
 	X(job_reads, (in)->job_reads_len)					\

@@ -40,6 +40,9 @@
 /* Nobody has wanted a job started for this part of the delay, one in so many: all are there. */
 #define QUIET_PART 4
 
+/* The longest hold of the locks while starting jobs; then others get them. */
+#define START_US 500000
+
 /* Between two batches of starts others get the locks. */
 #define YIELD_US 20000
 
@@ -78,7 +81,6 @@ static struct {
 	bool at_once;		/* auc_at_once */
 	bool preempt;		/* the auction says who is preempted */
 	int delay_ms;		/* auc_delay_ms */
-	bool save;		/* auc_save */
 	bool closed;		/* slurmctld ends: hooks are not set again */
 	uint32_t passing;	/* a job that Slurm may start at once; 0: none */
 	uint32_t left;		/* the one asked about last that is left to Slurm; 0: it is not */
@@ -199,16 +201,13 @@ static void _taken(job_record_t *job_ptr)
 	if (claim.left == job_ptr->job_id)
 		auc_left_started(job_ptr);
 	claim.passing = claim.left = 0;
-	if (!claim.save)
-		return;
 	auc_journal_start(job_ptr->job_id, time(NULL));
 	auc_keeper_want();
 }
 
 static void _freed(job_record_t *job_ptr)
 {
-	if (claim.save)
-		auc_journal_end(job_ptr);
+	auc_journal_end(job_ptr);
 }
 
 /* Job write lock, so that nobody is in one of them. */
@@ -222,8 +221,7 @@ static void _set_hooks(bool on)
 	on = on && !claim.closed;
 	claim.at_once = settings.at_once;
 	claim.delay_ms = settings.delay_ms;
-	claim.preempt = settings.preempt && settings.counts;
-	claim.save = settings.save;
+	claim.preempt = settings.preempt;
 	hooks->whose = on ? _whose : NULL;
 	hooks->keep = on ? _keep : NULL;
 	hooks->taken = on ? _taken : NULL;
@@ -238,8 +236,7 @@ static void _set_hooks(bool on)
  */
 static void _tend_keeper(void)
 {
-	bool on = settings.enabled && settings.save && hooks &&
-		!settings.shadow;
+	bool on = settings.enabled && hooks && !settings.shadow;
 
 	if (on || state_unrepaired)
 		auc_keeper_start(state_dir);
@@ -311,9 +308,8 @@ static void _state_on(void)
 static void _say_on(void)
 {
 	const char *mode = settings.shadow ? "shadow" : "on";
-	char *text = xstrdup_printf("%s %s, every %d s, slurm_bids=%d %s",
-				    library.path, library.version,
-				    settings.interval, settings.offers,
+	char *text = xstrdup_printf("%s %s, every %d s, %s", library.path,
+				    library.version, settings.interval,
 				    settings.engine);
 
 	if (settings.partitions)
@@ -452,7 +448,7 @@ static int64_t _unlock(int64_t since)
 /* IN held - how long this cycle has held the locks, us, but for starts */
 static void _pace(int64_t held)
 {
-	paced_ms = auc_pace_ms(&settings, held);
+	paced_ms = auc_pace_ms(held);
 }
 
 static void _extend_claim(void)
@@ -536,9 +532,6 @@ static bool _decide(struct aucsched_output *out)
 		status.bound = out->bound / (1ULL << snapshot.priority_shift);
 		status.optimal = out->optimal;
 		auc_status_decided(&status, out);
-		auc_status_worker(&status, out->worker_failures,
-				  out->worker_failures ?
-				  auc_library_worker_fault(&library) : NULL);
 		return true;
 	}
 	library.last_error(library.scheduler, text, sizeof(text));
@@ -618,11 +611,10 @@ static int64_t _preempt(const struct aucsched_output *out)
 	_lock(&since);
 	if (!slurmctld_config.shutdown_time)
 		status.preempted += auc_preempt(&snapshot, out, hooks,
-						settings.start_ms * 1000LL,
-						&starts);
+						START_US, &starts);
 	held = _unlock(since);
 	if (starts.launches_len)
-		held += _save_and_launch(settings.save);
+		held += _save_and_launch(true);
 	return held;
 }
 
@@ -640,15 +632,14 @@ static int64_t _start(const struct aucsched_output *out)
 	while (more) {
 		_lock(&since);
 		if ((more = !slurmctld_config.shutdown_time)) {
-			auc_start(&snapshot, out, hooks,
-				  settings.start_ms * 1000LL, &starts);
+			auc_start(&snapshot, out, hooks, START_US, &starts);
 			more = !auc_all_tried(&snapshot, &starts);
 		}
 		held += _unlock(since);
 		if (starts.launches_len &&
 		    (!more || (auc_now_us() >= saved + took))) {
 			took = auc_now_us();
-			held += _save_and_launch(settings.save);
+			held += _save_and_launch(true);
 			saved = auc_now_us();
 			took = saved - took;
 		}
@@ -712,7 +703,7 @@ static int64_t _finish(const struct aucsched_output *out, int64_t locked,
 	_extend_claim();
 	held = _unlock(since);
 	if (started)
-		held += _save_and_launch(settings.save);
+		held += _save_and_launch(true);
 	return held;
 }
 
@@ -816,7 +807,7 @@ static void _cycle(bool wanted)
 	auc_figure_add(&status.snapshot_us, locked);
 	_count_starts();
 	if (started)
-		locked += _save_and_launch(settings.save);
+		locked += _save_and_launch(true);
 	if (!snapshot.in.jobs_len) {
 		status.skipped++;
 		auc_figure_add(&status.lock_us, locked);
@@ -873,7 +864,7 @@ static void _shadow_cycle(bool wanted)
 		return;
 	}
 	looked = 0;
-	path = auc_shadow_path(&settings, state_dir);
+	path = xstrdup_printf("%s/aucsched.shadow", state_dir);
 	_lock(&since);
 	if (slurmctld_config.shutdown_time ||
 	    slurmctld_config.scheduling_disabled || job_is_completing(NULL)) {
@@ -1082,7 +1073,6 @@ static void _free(void)
 	auc_starts_free(&starts);
 	xfree(status.state_text);
 	xfree(status.last_failure);
-	xfree(status.worker_fault);
 	xfree(state_dir);
 	xfree(sched_params);
 	xfree(unloaded);

@@ -42,10 +42,6 @@ extern void auc_shadow_look(const char *path);
 extern void auc_shadow_note(const auc_snapshot_t *snapshot,
 			    const struct aucsched_output *out);
 
-/* The file's name, which the caller frees. No lock. */
-extern char *auc_shadow_path(const auc_settings_t *settings,
-			     const char *state_dir);
-
 /*
  * Has the library write what is new, and a look at the machine. No lock: it may take its time.
  * IN secret - nobody but its owner may read the file

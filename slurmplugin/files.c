@@ -22,8 +22,7 @@ extern void auc_add_stores(auc_snapshot_t *s, const auc_settings_t *settings)
 		memset(store, 0, sizeof(*store));
 		if (!node_ptr)
 			continue;
-		mb = settings->file_memory ? settings->file_memory :
-			node_ptr->real_memory;
+		mb = node_ptr->real_memory;
 		store->id = auc_id_of(node_ptr->name, strlen(node_ptr->name));
 		store->bytes = MIN(mb, AUCSCHED_MAX_FILE >> 20) << 20;
 	}

@@ -10,15 +10,15 @@
 #include "library.h"
 #include "request.h"
 
-/* ---- Loading libaucsched.so or libaucsched-older.so ---- */
+/* ---- Loading libaucsched.so ---- */
 
 /*
  * RTLD_LOCAL keeps Go's symbols to itself. Beside the plug-in comes first: that is the
  * library which was built with it.
  */
-static void *_open(const char *wanted, bool older, char **path, char **why)
+static void *_open(const char *wanted, char **path, char **why)
 {
-	const char *name = older ? "libaucsched-older.so" : "libaucsched.so";
+	static const char name[] = "libaucsched.so";
 	char *dir;
 	void *handle;
 
@@ -43,27 +43,19 @@ static int _resolve(auc_library_t *library, char **why)
 	int (*abi)(void) = dlsym(library->handle, "aucsched_abi");
 	const char *(*version)(void) =
 		dlsym(library->handle, "aucsched_version");
+	bool all = abi && version;
 
-	library->settings = dlsym(library->handle, "aucsched_settings");
-	library->open = dlsym(library->handle, "aucsched_open");
-	library->configure = dlsym(library->handle, "aucsched_configure");
-	library->tiers = dlsym(library->handle, "aucsched_tiers");
-	library->price = dlsym(library->handle, "aucsched_price");
-	library->cycle = dlsym(library->handle, "aucsched_cycle");
-	library->keep_files = dlsym(library->handle, "aucsched_keep_files");
-	library->status = dlsym(library->handle, "aucsched_status");
-	library->shadow = dlsym(library->handle, "aucsched_shadow");
-	library->last_error = dlsym(library->handle, "aucsched_last_error");
-	library->worker_fault = dlsym(library->handle, "aucsched_worker_fault");
-	library->close = dlsym(library->handle, "aucsched_close");
 	if (abi && (abi() != AUCSCHED_ABI)) {
 		*why = xstrdup_printf("%s has ABI %d, the plug-in was built for %d",
 				      library->path, abi(), AUCSCHED_ABI);
 		return SLURM_ERROR;
 	}
-	if (!abi || !version || !library->settings || !library->open || !library->configure ||
-	    !library->tiers || !library->price || !library->cycle || !library->status || !library->shadow || !library->last_error || !library->close ||
-	    !library->keep_files) {
+#define FIND(name) \
+	all &= (library->name = dlsym(library->handle, "aucsched_" #name)) != NULL;
+	FIND(settings) FIND(open) FIND(configure) FIND(tiers) FIND(price)
+	FIND(cycle) FIND(keep_files) FIND(status) FIND(shadow)
+	FIND(last_error) FIND(close)
+	if (!all) {
 		*why = xstrdup_printf("%s is not libaucsched", library->path);
 		return SLURM_ERROR;
 	}
@@ -85,27 +77,14 @@ extern char *auc_library_differs(const auc_library_t *library,
 	return words;
 }
 
-extern char *auc_library_worker_fault(const auc_library_t *library)
-{
-	char text[512] = "";
-
-	if (library->worker_fault)
-		library->worker_fault(library->scheduler, text, sizeof(text));
-	return xstrdup(text);
-}
-
 extern int auc_library_load(auc_library_t *library, const char *params,
 			    char **why)
 {
 	char *wanted = auc_path_param(params, "auc_library="), *words;
-	word_t policy = { 0 };
 
 	if (!library->handle) {
 		xfree(library->path);
-		(void) auc_param(params, "auc_policy=", &policy);
-		library->handle = _open(wanted, auc_is(policy, "auction1") ||
-					auc_is(policy, "ipsched"),
-					&library->path, why);
+		library->handle = _open(wanted, &library->path, why);
 		xfree(library->asked);
 		library->asked = xstrdup(wanted);
 	}
@@ -150,8 +129,6 @@ extern int auc_library_configure(auc_library_t *library,
 		return SLURM_SUCCESS;
 	library->last_error(library->scheduler, text, sizeof(text));
 	*why = xstrdup(text);
-	if (!settings->counts && !strstr(library->path, "-older"))
-		xstrcat(*why, "; slurmctld loads another when it is restarted");
 	return SLURM_ERROR;
 }
 

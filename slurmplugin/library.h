@@ -10,7 +10,7 @@
 #include "aucsched.h"
 #include "settings.h"
 
-/* Loading libaucsched.so or libaucsched-older.so, and calling it. The agent's thread, without a lock. */
+/* Loading libaucsched.so, and calling it. The agent's thread, without a lock. */
 
 typedef struct auc_library {
 	void *handle;		/* of dlopen(); never closed: Go can't be unloaded */
@@ -32,7 +32,6 @@ typedef struct auc_library {
 	int (*status)(const struct aucsched_status *, char *, size_t);
 	int (*shadow)(int64_t, const struct aucsched_shadow *);
 	size_t (*last_error)(int64_t, char *, size_t);
-	size_t (*worker_fault)(int64_t, char *, size_t); /* NULL: an older library */
 	int (*close)(int64_t);
 	char *asked;		/* auc_library when it was loaded, NULL: none; as long */
 	bool other;		/* that auc_library names another by now was said */
@@ -60,8 +59,5 @@ extern void auc_library_close(auc_library_t *library);
  */
 extern char *auc_library_differs(const auc_library_t *library,
 				 const char *wanted);
-
-/* Why a worker process failed in the last cycle; "" if nobody knows. Caller must xfree() */
-extern char *auc_library_worker_fault(const auc_library_t *library);
 
 #endif

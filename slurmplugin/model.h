@@ -134,7 +134,7 @@ extern bool auc_has_partition(const job_record_t *job_ptr,
 extern bool auc_gres_is_share(uint32_t id);
 
 /* Which one is counted in this cycle. Conf and node read locks, job write lock. */
-extern void auc_shares_refresh(const auc_settings_t *settings);
+extern void auc_shares_refresh(void);
 
 /* The id of that one, 0: none. Job write lock. */
 extern uint32_t auc_share_gres(void);
@@ -300,9 +300,7 @@ extern uint32_t auc_gpu_type(const gres_node_state_t *gpus);
  * locks. */
 extern uint64_t auc_free_gres(const gres_node_state_t *gres, uint32_t type);
 
-/*
- * Memory, and winners that have no room for it beside each other where the library does not count it.
- */
+/* Memory, and winners that have no room for it beside each other. */
 
 /* Whether memory is given out in the partition. Conf and partition read locks. */
 extern bool auc_consumes_memory(const part_record_t *part_ptr);
@@ -331,8 +329,7 @@ typedef struct {
  * Says which there are, and what nodes have in all. Nodes must be there, and nothing be taken off
  * them. Conf and node read locks.
  */
-extern void auc_begin_resources(auc_snapshot_t *snapshot,
-				const auc_settings_t *settings);
+extern void auc_begin_resources(auc_snapshot_t *snapshot);
 
 /* What a job holds on node n, its number at. Before that is taken off the node. */
 extern void auc_look_at_holding(auc_snapshot_t *snapshot,

@@ -254,28 +254,10 @@ extern bool auc_may_wake(const auc_snapshot_t *s,
 }
 
 /*
- * SLURM bids: what stock Slurm would allocate to a job now, as a bid of that job
- * beside the auction's own (aucsched1, section 4).
- *
- * Stock select_nodes() is asked to start the job, with all that it weighs; when the select
- * plug-in has chosen, the shim notes what and says that the nodes are busy, so that nothing
- * is allocated. Earlier bids' cores are kept from it by the pin, so that bids of a
- * cycle fit together.
+ * What stock Slurm would allocate to a job now. select_nodes() is asked to start it, with all that it
+ * weighs; when the select plug-in has chosen, the shim notes that and says that the nodes are busy, so
+ * that nothing is allocated.
  */
-
-/* Keeps the cores of earlier offers from the job; the rest is Slurm's to judge. */
-static void _pin_rest(auc_pin_t *pin, const auc_offers_t *offers,
-		      const bitstr_t *nodes)
-{
-	pin->nodes = bit_copy((bitstr_t *) nodes);
-	pin->cores = xcalloc(node_record_count, sizeof(bitstr_t *));
-	for (int n = 0; offers->taken && (n < node_record_count); n++) {
-		if (!offers->taken[n] || !bit_test(pin->nodes, n))
-			continue;
-		pin->cores[n] = bit_copy(offers->taken[n]);
-		bit_not(pin->cores[n]);
-	}
-}
 
 extern void auc_test_begin(auc_tested_t *kept, job_record_t *job_ptr)
 {
@@ -293,74 +275,6 @@ extern void auc_test_end(const auc_tested_t *kept, job_record_t *job_ptr)
 	FREE_NULL_LIST(job_ptr->gres_list_req);
 	xfree(job_ptr->state_desc);
 	AUC_TESTED(AUC_BACK_JOB, AUC_BACK_DETAIL)
-}
-
-static uint8_t _gpus_on(const gres_job_state_t *gpus, int n)
-{
-	if (!gpus || (n >= gpus->total_node_cnt))
-		return 0;
-	if (gpus->gres_cnt_node_select && gpus->gres_cnt_node_select[n])
-		return MIN(gpus->gres_cnt_node_select[n], 15);
-	if (gpus->gres_bit_select && gpus->gres_bit_select[n])
-		return MIN(bit_set_count(gpus->gres_bit_select[n]), 15);
-	return 0;
-}
-
-static void _take(auc_offers_t *offers, int n, const bitstr_t *cores, int first)
-{
-	int count = node_record_table_ptr[n]->tot_cores;
-
-	if (!offers->taken)
-		offers->taken = xcalloc(node_record_count, sizeof(bitstr_t *));
-	if (!offers->taken[n])
-		offers->taken[n] = bit_alloc(count);
-	for (int c = 0; c < count; c++)
-		if (bit_test((bitstr_t *) cores, first + c))
-			bit_set(offers->taken[n], c);
-}
-
-typedef struct {
-	auc_snapshot_t *snapshot;
-	auc_offers_t *offers;
-	uint32_t row;
-} question_t;
-
-/* The answer: what the plug-in has put into job_resrcs, as the offer of the row. */
-static void _got(job_record_t *job_ptr, void *arg)
-{
-	question_t *question = arg;
-	auc_snapshot_t *s = question->snapshot;
-	const job_resources_t *given = job_ptr->job_resrcs;
-	const gres_job_state_t *gpus = auc_gpu_request(job_ptr);
-	uint32_t from = s->in.offer_segments_len;
-	int first = 0, last;
-
-	if (!given || !given->core_bitmap || !given->node_bitmap)
-		return;
-	last = bit_fls(given->node_bitmap);
-	for (int n = bit_ffs(given->node_bitmap); n >= 0 && n <= last; n++) {
-		int cores, count;
-
-		if (!bit_test(given->node_bitmap, n))
-			continue;
-		cores = node_record_table_ptr[n]->tot_cores;
-		count = bit_set_count_range(given->core_bitmap, first,
-					    first + cores);
-		if (count) {
-			auc_add_segment(&s->offer_segments,
-					&s->offer_segments_cap,
-					&s->in.offer_segments_len, from, n,
-					count, _gpus_on(gpus, n), 0);
-			_take(question->offers, n, given->core_bitmap, first);
-		}
-		first += cores;
-	}
-	if (s->in.offer_segments_len == from)
-		return;
-	AUC_GROW(s->offers, s->offers_cap, s->in.offers_len + 1);
-	s->offers[s->in.offers_len++] = (struct aucsched_offer) {
-		.job = question->row, .first_segment = from,
-		.segments = s->in.offer_segments_len - from };
 }
 
 /*
@@ -388,21 +302,6 @@ static int _select(auc_pin_t *pin, auc_select_hooks_t *hooks, job_record_t *job_
 	auc_cores_free(pin->cores);
 	auc_cores_free(pin->gpus);
 	return rc;
-}
-
-extern void auc_offer(auc_snapshot_t *s, auc_offers_t *offers,
-		      auc_select_hooks_t *hooks, job_record_t *job_ptr,
-		      const bitstr_t *usable, uint32_t row)
-{
-	question_t question = { s, offers, row };
-	auc_pin_t pin = { .got = _got, .arg = &question };
-
-	if (job_ptr->job_resrcs)
-		return;
-	_pin_rest(&pin, offers, usable);
-	if (_select(&pin, hooks, job_ptr) == SLURM_SUCCESS)
-		error("aucsched: %pJ was started instead of asked about",
-		      job_ptr);
 }
 
 /* The nodes without those that are kept for others. */
@@ -478,10 +377,4 @@ extern bool auc_would_preempt(auc_select_hooks_t *hooks, job_record_t *job_ptr)
 
 	return _ask(&pin, hooks, job_ptr, job_ptr->part_ptr->node_bitmap) &&
 		pin.preempts;
-}
-
-extern void auc_offers_free(auc_offers_t *offers)
-{
-	auc_cores_free(offers->taken);
-	offers->taken = NULL;
 }

@@ -550,7 +550,6 @@ static void _look_at_ways(auc_snapshot_t *s, const job_queue_rec_t *record,
 
 /*
  * The queue: pending jobs as rows of the snapshot, in Slurm's order and with worth by it.
- *.
  *
  * Under the locks. The list of records and queue_state_t are freed at the end.
  */
@@ -568,14 +567,12 @@ typedef struct {
 	const part_record_t *heads[AUC_CLAIMS_MAX];
 	int heads_len;
 	auc_select_hooks_t *hooks;
-	int limit, most_offers;
+	int limit;
 	bool shadow;		/* nothing is to come of it */
 	bool may_wake;		/* the record's job: see offer.c */
 	uint32_t cycle;
 	auc_masks_t masks;
-	auc_offers_t offers;
 	auc_verdicts_t verdicts;
-	/* NULL where the policy counts none: Slurm refuses such starts then. */
 	auc_limit_quotas_t *limits;
 } queue_state_t;
 
@@ -740,9 +737,9 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 
 	memcpy(row.ways, found->ways, sizeof(row.ways));
 	if (auc_consumes_memory(record->part_ptr)) {
-		row.memory = request->memory;
-		row.gpu_memory = request->gpu_memory;
 		row.all_memory = request->all_memory;
+		row.memory = request->memory || request->gpu_memory ||
+			request->all_memory;
 	}
 
 	/* Preemption and the like can put a job before one of higher priority. */
@@ -848,9 +845,6 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 		FREE_NULL_BITMAP(nodes);
 		return;
 	}
-	if (s->in.jobs_len < state->most_offers)
-		auc_offer(s, &state->offers, state->hooks, job_ptr, nodes,
-			  s->in.jobs_len);
 	request.job.mask = _add_mask(s, &state->masks, nodes);
 	request.job.priority = _priority(record, state->tiers,
 					 state->tiers_len);
@@ -861,9 +855,6 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	_narrow_rights(s, record, &ways, &request);
 	request.approximate |= ways.more;
 	request.loose |= ways.loose;
-	/* Jobs that can never run must not have those behind the window wait for ever. */
-	if ((was_left || had_none) && s->beyond_waits)
-		state->limit += copies;
 	_add_rows(s, record, &request, counted, &ways, state, copies, array);
 	/*
 	 * The library keeps a place for the first of the queue. For the first of each
@@ -875,16 +866,6 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	if (was_left || had_none || (_is_head(state, record->part_ptr) &&
 			 (s->in.jobs_len > copies)))
 		auc_claims_add(&s->claims, job_ptr);
-}
-
-static void _pass_beyond(auc_snapshot_t *s, const job_queue_rec_t *record,
-			 auc_memo_t *memo)
-{
-	s->beyond++;
-	if (s->beyond_waits)
-		auc_keep_beyond(s, record, memo);
-	else
-		auc_delegate_beyond(s, record->job_ptr, memo);
 }
 
 /* A job of several partitions has a record for each: one of them speaks for all. */
@@ -922,7 +903,7 @@ static void _go_through(auc_snapshot_t *s, queue_state_t *state)
 				auc_waited(record->job_ptr, s->in.now));
 		if ((s->in.jobs_len >= state->limit) ||
 		    (auc_now_us() > end_us))
-			_pass_beyond(s, record, memo);
+			auc_delegate_beyond(s, record->job_ptr, memo);
 		else
 			_add_record(s, record, memo, state, queue);
 		xfree(record);
@@ -936,18 +917,15 @@ extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
 	queue_state_t *state = xmalloc(sizeof(*state));
 
 	state->hooks = hooks;
-	s->beyond_waits = settings->beyond_waits;
 	state->limit = settings->limit;
 	state->shadow = settings->shadow;
-	state->most_offers = settings->offers;
 	state->cycle = cycle;
-	state->limits = auc_limit_quotas_new(settings);
+	state->limits = auc_limit_quotas_new();
 	auc_claims_free(&s->claims);
 	auc_claims_free(&s->first);
 	auc_overdue_begin(settings->net_s);
 	_go_through(s, state);
 	_masks_free(&state->masks);
-	auc_offers_free(&state->offers);
 	auc_limit_quotas_free(state->limits);
 	xfree(state);
 }

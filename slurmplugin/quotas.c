@@ -623,21 +623,16 @@ struct auc_limit_quotas {
 	size_t asked_cap;
 };
 
-extern auc_limit_quotas_t *auc_limit_quotas_new(const auc_settings_t *settings)
+extern auc_limit_quotas_t *auc_limit_quotas_new(void)
 {
-	auc_limit_quotas_t *limits;
+	auc_limit_quotas_t *limits = xmalloc(sizeof(*limits));
 
-	if (!settings->counts)
-		return NULL;
-	limits = xmalloc(sizeof(*limits));
 	limits->licences = bf_licenses_initial(false);
 	return limits;
 }
 
 extern void auc_limit_quotas_free(auc_limit_quotas_t *limits)
 {
-	if (!limits)
-		return;
 	for (int i = 0; i < BUCKETS; i++) {
 		entry_t *entry = limits->buckets[i], *next;
 
@@ -1073,8 +1068,6 @@ extern auc_counted_t auc_count_limits(auc_limit_quotas_t *limits,
 		.limits = limits, .s = s, .job_ptr = job_ptr,
 		.request = request, .asked = asked };
 
-	if (!limits)
-		return count.counted;
 	_count_licences(&count);
 	if (_limits_enforced() && _has_association(job_ptr)) {
 		count.own_nodes = auc_is_whole(job_ptr, job_ptr->part_ptr);

@@ -66,9 +66,9 @@ typedef struct {
 
 /*
  * For one snapshot. A limit becomes a quota when the first job counts it.
- * RET NULL if the policy counts none: then all may compete. Free with auc_limit_quotas_free().
+ * RET auc_limit_quotas_free()
  */
-extern auc_limit_quotas_t *auc_limit_quotas_new(const auc_settings_t *settings);
+extern auc_limit_quotas_t *auc_limit_quotas_new(void);
 extern void auc_limit_quotas_free(auc_limit_quotas_t *limits);
 
 /*

@@ -11,8 +11,6 @@
 #include "shape.h"
 #include "status.h"
 
-static void _clear_behind_reason(job_record_t *job_ptr);
-
 /* ---- What the auction says of a waiting job ---- */
 
 #define KEY "auc:why="
@@ -173,9 +171,6 @@ extern void auc_verdict_drop(job_record_t *job_ptr)
  * replaced here.
  */
 
-/* Slurm has no reason of its own for it. */
-#define BEHIND "Priority, behind auc_window"
-
 /* Unless somebody knows better. */
 static bool _may_tell(const job_record_t *job_ptr)
 {
@@ -196,27 +191,12 @@ static void _set_reason(job_record_t *job_ptr, uint32_t reason,
 
 static void _tell(job_record_t *job_ptr, uint32_t reason, time_t expected)
 {
-	_clear_behind_reason(job_ptr);
 	if (!_may_tell(job_ptr))
 		return;
 	if (job_ptr->state_reason != reason)
 		_set_reason(job_ptr, reason, NULL);
 	if (expected && (job_ptr->start_time < time(NULL)))
 		job_ptr->start_time = expected;
-}
-
-static void _set_behind_reason(job_record_t *job_ptr)
-{
-	if (_may_tell(job_ptr) && ((job_ptr->state_reason != WAIT_PRIORITY) ||
-				   xstrcmp(job_ptr->state_desc, BEHIND)))
-		_set_reason(job_ptr, WAIT_PRIORITY, BEHIND);
-	auc_verdict_tell(job_ptr, "behind", NULL);
-}
-
-static void _clear_behind_reason(job_record_t *job_ptr)
-{
-	if (!xstrcmp(job_ptr->state_desc, BEHIND))
-		_set_reason(job_ptr, job_ptr->state_reason, NULL);
 }
 
 extern void auc_say_left(job_record_t *job_ptr, auc_memo_t *memo,
@@ -233,10 +213,8 @@ extern void auc_clear_reasons(void)
 	job_record_t *job_ptr;
 
 	AUC_EACH(job_ptr, job_list)
-		if (IS_JOB_PENDING(job_ptr)) {
-			_clear_behind_reason(job_ptr);
+		if (IS_JOB_PENDING(job_ptr))
 			auc_verdict_drop(job_ptr);
-		}
 }
 
 extern bool auc_set_licence_reason(job_record_t *job_ptr, bool available)
@@ -300,12 +278,6 @@ static void _say_no_place(job_record_t *job_ptr, const auc_row_t *row,
 {
 	if (!auc_found_no_place(row, why))
 		auc_say_no_place(job_ptr, why);
-}
-
-/* A job that is not looked at is behind the window, or not known to the model of ipsched. */
-static bool _is_behind(const auc_snapshot_t *s, uint32_t row)
-{
-	return s->beyond_waits && !(s->jobs[row].flags & AUCSCHED_CONTIGUOUS);
 }
 
 static int _is_same(void *x, void *key)
@@ -387,12 +359,6 @@ extern void auc_explain(const auc_snapshot_t *s,
 			memo->left = true;
 			auc_verdict_tell(job_ptr, "left", "never");
 			break;
-		case AUCSCHED_NOT_LOOKED_AT:
-			if (_is_behind(s, row)) {
-				_set_behind_reason(job_ptr);
-				break;
-			}
-			/* fall through */
 		default:	/* Slurm has the words for it */
 			memo->left = true;
 			auc_verdict_tell(job_ptr, "left", "unmodelled");
@@ -471,7 +437,6 @@ extern void auc_delegate(auc_snapshot_t *s, job_record_t *job_ptr,
 			 auc_memo_t *memo, const char *why)
 {
 	memo->left = true;
-	_clear_behind_reason(job_ptr);
 	auc_say_left(job_ptr, memo, why);
 	_count_left(s, job_ptr, why);
 }
@@ -479,23 +444,10 @@ extern void auc_delegate(auc_snapshot_t *s, job_record_t *job_ptr,
 extern void auc_delegate_beyond(auc_snapshot_t *s, job_record_t *job_ptr,
 				auc_memo_t *memo)
 {
+	s->beyond++;
 	memo->left = true;
-	_clear_behind_reason(job_ptr);
 	auc_verdict_tell(job_ptr, "left", "beyond");
 	_count_left(s, job_ptr, "beyond");
-}
-
-extern void auc_keep_beyond(auc_snapshot_t *s, const job_queue_rec_t *record,
-			    auc_memo_t *memo)
-{
-	auc_request_t request;
-	const char *why = auc_why_delegated(s, record, memo, &request);
-
-	memo->left = false;
-	if (why)
-		auc_delegate(s, record->job_ptr, memo, why);
-	else
-		_set_behind_reason(record->job_ptr);
 }
 
 extern void auc_left_started(const job_record_t *job_ptr)

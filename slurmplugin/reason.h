@@ -95,10 +95,6 @@ extern void auc_delegate(auc_snapshot_t *snapshot, job_record_t *job_ptr,
 extern void auc_delegate_beyond(auc_snapshot_t *snapshot, job_record_t *job_ptr,
 				auc_memo_t *memo);
 
-/* The same where nobody may, unless the job is left to Slurm for what it asks for. */
-extern void auc_keep_beyond(auc_snapshot_t *snapshot,
-			    const job_queue_rec_t *record, auc_memo_t *memo);
-
 /* Notes that such a job has its nodes. Of any thread, as is what follows. */
 extern void auc_left_started(const job_record_t *job_ptr);
 

@@ -7,12 +7,10 @@
 #include "model.h"
 
 /*
- * Memory where the library does not count it, as its policy is a paper's (see resources.c), or a job
- * takes all that its nodes have: the mask of a job has the nodes that have enough for it, but not
- * what others that start with it take there.
- *
- * Of the winners those that have no room beside the ones before them are put off to the next
- * cycle, which sees what is left. They haven't missed a start, and don't become Slurm's for it.
+ * A job that takes all that its nodes have of memory: its mask has the nodes of which nobody holds any,
+ * but not what others that start with it take there. Of the winners those that have no room beside the
+ * ones before them are put off to the next cycle, which sees what is left. They haven't missed a
+ * start, and don't become Slurm's for it.
  *
  * Rows and arrays are the snapshot's, and the agent's thread alone looks at them: no lock.
  */
@@ -31,72 +29,37 @@ extern uint64_t auc_all_memory(int n)
 		MIN(node_ptr->mem_spec_limit, node_ptr->real_memory);
 }
 
-/*
- * What Slurm will take of each of the segment's nodes, MB. What it takes of a node as a whole was
- * free to the last MB: see queue.c.
- * IN all - what was free of the node
- */
-static uint64_t _taken(const auc_row_t *row,
-		       const struct aucsched_segment *segment, uint64_t all)
-{
-	uint64_t memory = row->memory & ~MEM_PER_CPU;
-
-	if (row->all_memory)
-		return all;
-	if (row->memory & MEM_PER_CPU)
-		memory *= segment->cores * row->threads;
-	/* Slurm looks for the one, and takes the other. */
-	return MAX(memory, row->gpu_memory * segment->gpus);
-}
-
-static bool _fits(const auc_snapshot_t *s, const auc_row_t *row,
-		  const struct aucsched_segment *segments, uint32_t len,
-		  const uint64_t *free_memory)
-{
-	for (uint32_t i = 0; i < len; i++)
-		for (uint32_t n = segments[i].first; n <= segments[i].last; n++)
-			if (_taken(row, &segments[i], s->free_memory[n]) >
-			    free_memory[n])
-				return false;
-	return true;
-}
-
-static void _take(const auc_snapshot_t *s, const auc_row_t *row,
-		  const struct aucsched_segment *segments, uint32_t len,
-		  uint64_t *free_memory)
-{
-	for (uint32_t i = 0; i < len; i++)
-		for (uint32_t n = segments[i].first; n <= segments[i].last; n++)
-			free_memory[n] -= _taken(row, &segments[i],
-						 s->free_memory[n]);
-}
-
 extern uint32_t auc_put_off(auc_snapshot_t *s,
 			    const struct aucsched_output *out)
 {
-	size_t size = s->in.nodes_len * sizeof(*s->free_memory);
-	uint64_t *free_memory = xmalloc(size);
+	bitstr_t *some = bit_alloc(s->in.nodes_len); /* whose memory a winner takes, */
+	bitstr_t *whole = bit_copy(some), *nodes;	/* and all of it */
 	uint32_t put_off = 0;
 
-	memcpy(free_memory, s->free_memory, size);
 	for (uint32_t i = 0; i < s->in.jobs_len; i++) {
 		const struct aucsched_decision *decision = &out->decisions[i];
-		const struct aucsched_segment *segments =
-			out->segments + decision->first_segment;
 		auc_row_t *row = &s->rows[i];
 
-		if ((decision->why != AUCSCHED_STARTS) ||
-		    !(row->memory || row->gpu_memory || row->all_memory))
+		if ((decision->why != AUCSCHED_STARTS) || !row->memory)
 			continue;
-		row->put_off = !_fits(s, row, segments, decision->segments,
-				      free_memory);
-		if (row->put_off)
-			put_off++;
-		else
-			_take(s, row, segments, decision->segments,
-			      free_memory);
+		nodes = bit_alloc(s->in.nodes_len);
+		for (uint32_t k = 0; k < decision->segments; k++) {
+			const struct aucsched_segment *segment =
+				&out->segments[decision->first_segment + k];
+
+			bit_nset(nodes, segment->first, segment->last);
+		}
+		row->put_off = bit_overlap_any(nodes, row->all_memory ? some :
+					       whole);
+		put_off += row->put_off;
+		if (!row->put_off)
+			bit_or(some, nodes);
+		if (!row->put_off && row->all_memory)
+			bit_or(whole, nodes);
+		FREE_NULL_BITMAP(nodes);
 	}
-	xfree(free_memory);
+	FREE_NULL_BITMAP(some);
+	FREE_NULL_BITMAP(whole);
 	return put_off;
 }
 
@@ -410,9 +373,6 @@ extern int auc_share_device(const auc_snapshot_t *s, int n, uint8_t bin,
  * another is one more, up to what there is room for; jobs that ask for such a type use one of it
  * per GPU. Nodes of one type alone need none: masks tell them apart. Then each other gres is one,
  * and each type of it; shares of GPUs are none.
- *
- * The policies whose model is a paper's know of cores and GPUs only: for these nothing is
- * counted, and resources.c puts off winners that have no room beside each other.
  */
 
 static uint32_t _of_gres(const auc_snapshot_t *s, uint32_t gres, uint32_t type)
@@ -519,13 +479,10 @@ static void _add_amounts(auc_snapshot_t *s, int n)
 	}
 }
 
-extern void auc_begin_resources(auc_snapshot_t *s,
-				const auc_settings_t *settings)
+extern void auc_begin_resources(auc_snapshot_t *s)
 {
-	s->counts_memory = settings->counts && _any_consumes_memory();
+	s->counts_memory = _any_consumes_memory();
 	s->in.resources_len = s->counts_memory;
-	if (!settings->counts)
-		return;
 	_add_kinds(s);
 	AUC_GROW(s->amounts, s->amounts_cap,
 		 (size_t) s->in.resources_len * s->in.nodes_len);

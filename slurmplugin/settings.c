@@ -7,6 +7,9 @@
 #include "library.h"
 #include "settings.h"
 
+/* Cycles hold the locks for this part of the time at most, one in so many. */
+#define LOCK_SHARE 10
+
 /* ---- SchedulerParameters=auc_..., which the library reads ---- */
 
 static void _say(const char *lines)
@@ -36,13 +39,13 @@ extern void auc_settings_read(auc_settings_t *settings,
 	status = auc_path_param(params, "auc_status=");
 	*settings = (auc_settings_t) {
 		.enabled = auc_yes(params, "auc_enabled=", true),
-		.interval = 3, .deadline_ms = 500, .lock_percent = 10,
-		.users_share = 100, .status = status };
+		.interval = 3, .deadline_ms = 500, .users_share = 100,
+		.status = status };
 }
 
-extern int64_t auc_pace_ms(const auc_settings_t *settings, int64_t held)
+extern int64_t auc_pace_ms(int64_t held)
 {
-	return MIN(held / 10 / settings->lock_percent, 60000);
+	return MIN(held * LOCK_SHARE / 1000, 60000);
 }
 
 /*

@@ -10,7 +10,7 @@
 #include "aucsched.h"
 #include "compat.h"
 
-/* What SchedulerParameters=auc_... say; docs/slurm.md has the list. The agent's thread alone. */
+/* What SchedulerParameters=auc_... say; docs/settings.md has the list. The agent's thread alone. */
 
 typedef struct aucsched_settings auc_settings_t;
 
@@ -27,12 +27,12 @@ extern void auc_settings_read(auc_settings_t *settings,
 
 /*
  * From the begin of a cycle to that of the next, at least, so that cycles hold the locks for no more
- * than auc_lock_percent of the time; a minute at most. Starts do not count: they are what cycles are
+ * than a tenth of the time; a minute at most. Starts do not count: they are what cycles are
  * for, and come to an end.
  * IN held - how long the cycle has held the locks, us, but for starts
  * RET ms
  */
-extern int64_t auc_pace_ms(const auc_settings_t *settings, int64_t held);
+extern int64_t auc_pace_ms(int64_t held);
 
 /*
  * For whom the auction is, where a site has it for a part of its jobs: auc_partitions and

@@ -15,6 +15,9 @@
 #include "reason.h"
 #include "status.h"
 
+/* Of the file, and the one before it. */
+#define MOST_BYTES (16 << 20)
+
 /* A file that was written so long ago is of another time. */
 #define DOWN_SECONDS 600
 
@@ -351,13 +354,6 @@ extern void auc_shadow_note(const auc_snapshot_t *s,
 
 /* ---- the file ---- */
 
-extern char *auc_shadow_path(const auc_settings_t *settings,
-			     const char *state_dir)
-{
-	return settings->shadow_file ? xstrdup(settings->shadow_file) :
-		xstrdup_printf("%s/aucsched.shadow", state_dir);
-}
-
 /* Once for each fault, and when it is over. */
 static void _say(const char *path, const char *fault)
 {
@@ -377,7 +373,7 @@ extern void auc_shadow_write(const auc_settings_t *settings, const char *path,
 	struct aucsched_shadow to = {
 		.path = path, .slurm = SLURM_VERSION_STRING,
 		.settings = settings->engine,
-		.limit = (int64_t) settings->shadow_mb << 20,
+		.limit = MOST_BYTES,
 		.mode = secret ? 0600 : 0644, .interval = settings->interval,
 		.queue = s->queue, .decided = decided, .in = &s->in,
 		.runs = shadow.runs, .runs_len = shadow.runs_len };

@@ -56,14 +56,13 @@ static bool _note_kind(const gres_state_t *gres, void *arg)
 	return true;
 }
 
-extern void auc_shares_refresh(const auc_settings_t *settings)
+extern void auc_shares_refresh(void)
 {
 	auc_kinds_of_shares_t found = { 0 };
 
 	share_gres = 0;
 	/* Where GPUs are shared the library has nobody preempted. */
-	if (!settings->counts || auc_shares_are_split() ||
-	    slurm_preemption_enabled())
+	if (auc_shares_are_split() || slurm_preemption_enabled())
 		return;
 	for (int n = 0; n < node_record_count; n++)
 		_each_share(node_record_table_ptr[n], _note_kind, &found);

@@ -290,8 +290,6 @@ static void _point_to_arrays(auc_snapshot_t *s)
 	s->in.running_segments = s->segments;
 	s->in.jobs = s->jobs;
 	s->in.masks = s->masks;
-	s->in.offers = s->offers;
-	s->in.offer_segments = s->offer_segments;
 	s->in.alternatives = s->alternatives;
 	s->in.stores = s->stores;
 	s->in.job_reads = s->job_reads;
@@ -321,7 +319,7 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 {
 	_clear(s, cycle);
 	auc_model_refresh();
-	auc_shares_refresh(settings);
+	auc_shares_refresh();
 	auc_requests_restore();
 	auc_add_nodes(s);
 	auc_add_shares(s);
@@ -329,10 +327,10 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_add_topology(s);
 	auc_add_asleep(s);
 	auc_add_stores(s, settings);
-	auc_begin_resources(s, settings);
+	auc_begin_resources(s);
 	_add_running(s);
 	auc_end_resources(s);
-	auc_rights_begin(s, settings->preempt && settings->counts);
+	auc_rights_begin(s, settings->preempt);
 	auc_add_queue(s, settings, hooks, cycle);
 	auc_rights_end(s);
 	auc_memo_sweep(cycle, _drop_verdict);
@@ -352,8 +350,6 @@ extern void auc_snapshot_free(auc_snapshot_t *s)
 	xfree(s->runners);
 	xfree(s->stakes);
 	xfree(s->preferences);
-	xfree(s->offers);
-	xfree(s->offer_segments);
 	xfree(s->alternatives);
 	xfree(s->stores);
 	xfree(s->job_reads);

@@ -59,9 +59,8 @@ typedef struct {
 	bool reads;		/* it names an input file */
 	bool lets_sleep;	/* it is not shown nodes that are powered down */
 	bool put_off;		/* it won, and waits for the next cycle: see resources.c */
-	uint64_t memory;	/* MB a node, or a CPU with MEM_PER_CPU; 0: none is consumed */
-	uint64_t gpu_memory;	/* MB a GPU of a node */
-	bool all_memory;	/* all of its nodes' */
+	bool memory;		/* it consumes some, */
+	bool all_memory;	/* and all of its nodes' */
 	bool loose;		/* as in its request, and so is what follows */
 	bool narrowed;
 	bool binds_gpus;
@@ -103,8 +102,6 @@ typedef struct {
 	struct aucsched_segment *segments;
 	struct aucsched_job *jobs;
 	uint64_t *masks;
-	struct aucsched_offer *offers;
-	struct aucsched_segment *offer_segments;
 	struct aucsched_alternative *alternatives;
 	struct aucsched_store *stores;
 	struct aucsched_read *job_reads, *running_reads;
@@ -122,7 +119,7 @@ typedef struct {
 	uint32_t stakes_len;
 	int priority_shift;	/* priorities are 2^this as large as Slurm's, for prices below them */
 	size_t nodes_cap, running_cap, segments_cap, jobs_cap, masks_cap,
-		rows_cap, offers_cap, offer_segments_cap, alternatives_cap,
+		rows_cap, alternatives_cap,
 		stores_cap, job_reads_cap, running_reads_cap, amounts_cap,
 		job_uses_cap, alternative_uses_cap, running_uses_cap,
 		quotas_cap, job_charges_cap, alternative_charges_cap;
@@ -152,7 +149,6 @@ typedef struct {
 	uint32_t left_longest_s; /* and how long the one has waited that has waited longest */
 	auc_delegation_t left[AUC_LEFT_MAX];
 	int left_len;
-	bool beyond_waits;	/* jobs behind the window are not for Slurm to start */
 	auc_claims_t claims;	/* of jobs in the order of the queue */
 	auc_claims_t first;	/* of the first row's job, for those that have none */
 	time_t config;		/* slurm.conf's, when the nodes had these indices */

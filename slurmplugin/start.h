@@ -69,8 +69,7 @@ extern bool auc_may_wake(const auc_snapshot_t *snapshot,
 			 const struct aucsched_output *out, bool woke);
 
 /*
- * What stock Slurm would allocate to a job now: as an offer of the snapshot, as a yes or no, and
- * as a start. All under the locks.
+ * What stock Slurm would allocate to a job now: as a yes or no, and as a start. All under the locks.
  */
 
 /* What a test changes in a job's record; its gres lists are swapped for copies. */
@@ -86,21 +85,6 @@ typedef struct {
 /* Around a question about a job, which is afterwards as it was. */
 extern void auc_test_begin(auc_tested_t *tested, job_record_t *job_ptr);
 extern void auc_test_end(const auc_tested_t *tested, job_record_t *job_ptr);
-
-/* What is tested goes by what was tested before it: as if the earlier jobs had started. */
-typedef struct {
-	bitstr_t **taken;	/* [node]: cores; NULL until the first */
-} auc_offers_t;
-
-/*
- * Asks stock Slurm what it would give to the job of a row now, and adds that to the snapshot
- * as the job's offer. The job is as it was afterwards. Under the locks.
- * IN nodes - those that the job may use
- */
-extern void auc_offer(auc_snapshot_t *snapshot, auc_offers_t *offers,
-		      auc_select_hooks_t *hooks, job_record_t *job_ptr,
-		      const bitstr_t *nodes, uint32_t row);
-extern void auc_offers_free(auc_offers_t *offers);
 
 /*
  * Asks stock Slurm whether it would start the job now on some of the nodes. The job is as it was

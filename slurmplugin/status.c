@@ -38,21 +38,6 @@ extern void auc_status_decided(auc_status_t *status,
 	status->late_cycles += out->late;
 }
 
-extern void auc_status_worker(auc_status_t *status, uint32_t failures,
-			      char *fault)
-{
-	status->worker_failures += failures;
-	if (failures && (!status->worker_fault ||
-			 xstrcmp(fault, status->worker_fault)))
-		error("aucsched: the worker process of auc_solver failed: %s",
-		      fault && fault[0] ? fault : "nobody knows why");
-	if (failures) {
-		xfree(status->worker_fault);
-		status->worker_fault = fault;
-	} else
-		xfree(fault);
-}
-
 /* Where there is no library to tell the figures: that, and why. xfree() */
 static char *_bare(const auc_status_t *status)
 {

@@ -69,10 +69,6 @@ extern void auc_status_decided(auc_status_t *status,
 
 extern void auc_figure_add(auc_figure_t *figure, int64_t value);
 
-/* Notes that worker processes failed, and logs the words, which it takes, if they are new. */
-extern void auc_status_worker(auc_status_t *status, uint32_t failures,
-			      char *fault);
-
 /*
  * Writes the file anew, so that a reader never sees half of it. The directory may be one
  * where others write: no link of theirs is followed. What goes wrong is logged once. No lock;

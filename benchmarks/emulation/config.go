@@ -5,6 +5,7 @@ package emulation
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/vclock"
@@ -27,7 +28,11 @@ func (o *Options) cluster(page string) slurmtest.Config {
 		cfg.PluginDirs = []string{filepath.Join(o.Tools, "plugins")}
 	}
 	if o.Auction {
-		cfg = cfg.WithAuction(o.Plugins, "")
+		library := "" // that of the plug-ins has auction2 alone
+		if strings.Contains(o.Parameters, "auc_policy=auction1") || strings.Contains(o.Parameters, "auc_policy=ipsched") {
+			library = "auc_library=" + filepath.Join(o.Plugins, "libaucsched-older.so")
+		}
+		cfg = cfg.WithAuction(o.Plugins, library)
 	}
 	return cfg
 }

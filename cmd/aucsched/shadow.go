@@ -31,9 +31,8 @@ auction would have started, when and where, and what Slurm did. It counts those 
 started earlier, at the same time and later, by partition, user and width. Tables have the 100 rows
 with the most jobs, and cut long names and lists of nodes; --json has everything.
 
-Without FILE it is the one that slurm.conf ($SLURM_CONF, or /etc/slurm/slurm.conf) names as
-auc_shadow=PATH in SchedulerParameters, or else aucsched.shadow in StateSaveLocation. FILE.old,
-which has what came before, is read with it.`,
+Without FILE it is aucsched.shadow in the StateSaveLocation of slurm.conf ($SLURM_CONF, or
+/etc/slurm/slurm.conf). FILE.old, which has what came before, is read with it.`,
 		Example: "  aucsched shadow\n  aucsched shadow /var/spool/slurmctld/aucsched.shadow --html shadow.html",
 		Args:    cli.MaximumArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -43,7 +42,7 @@ which has what came before, is read with it.`,
 			}
 			log, err := shadow.ReadFiles(file)
 			if err != nil {
-				return cli.BadInput(unread(err, "auc_shadow"))
+				return cli.BadInput(unread(err, ""))
 			}
 			report := shadow.Compare(log, userName, jobs || html != "")
 			if html != "" {
@@ -72,7 +71,7 @@ func shadowFile(args []string, conf string) (string, error) {
 	if len(args) > 0 {
 		return args[0], nil
 	}
-	return stateFile("FILE", conf, "auc_shadow", "aucsched.shadow")
+	return stateFile("FILE", conf, "", "aucsched.shadow")
 }
 
 // writePage replaces the file of --html when the page is complete.

@@ -49,8 +49,6 @@ func TestShadowCommand(t *testing.T) {
 	require.Contains(t, string(text), "&lt;b&gt;ann&lt;/b&gt;")
 	require.NotContains(t, string(text), "<b>ann")
 
-	require.NoError(t, os.WriteFile(conf, []byte("SchedulerParameters=auc_shadow="+file+"2\n"), 0o600))
-	require.NoError(t, os.Rename(file, file+"2"))
 	out, err = shadowAt(t, conf, "--json")
 	require.NoError(t, err)
 	var p shadow.Report
@@ -59,7 +57,10 @@ func TestShadowCommand(t *testing.T) {
 	require.Empty(t, p.Jobs)
 	require.Len(t, p.Earliest, 1)
 
-	_, err = shadowAt(t, conf, file)
+	require.NoError(t, os.WriteFile(conf, nil, 0o600))
+	_, err = shadowAt(t, conf)
+	require.ErrorContains(t, err, "does not name StateSaveLocation")
+	_, err = shadowAt(t, conf, file+"2")
 	require.ErrorContains(t, err, "no such file or directory: slurmctld has not written it")
 	_, err = shadowAt(t, filepath.Join(dir, "absent"))
 	require.ErrorContains(t, err, "FILE is not given, and ")

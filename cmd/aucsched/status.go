@@ -71,12 +71,14 @@ A status that is older than three intervals is printed, and the exit status is 1
 	return c
 }
 
-// unread adds to an error what may be behind it; key is the setting that names the file.
+// unread adds to an error what may be behind it; key is the setting that names the file, if one does.
 func unread(err error, key string) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: slurmctld has not written it: either it does not run here with "+
 			"aucsched's plug-in, or it can't write there, and then its log says why", err)
+	case errors.Is(err, fs.ErrPermission) && key == "":
+		return fmt.Errorf("%w: ask as a user who may read it", err)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: ask as a user who may read it, or have %s in "+
 			"SchedulerParameters name a place that all may read", err, key)
@@ -203,8 +205,8 @@ func statusFile(given string, getenv func(string) string) (string, error) {
 	return file, cli.BadInput(err)
 }
 
-// stateFile is a file that a slurm.conf tells of, as who asks has not given it: the one that key
-// names in SchedulerParameters, or that of the given name in StateSaveLocation.
+// stateFile is a file that a slurm.conf tells of, as who asks has not given it: the one that key, if
+// any, names in SchedulerParameters, or that of the given name in StateSaveLocation.
 func stateFile(missing, path, key, name string) (string, error) {
 	c, err := conf.Read(cmp.Or(path, slurmConf))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -213,11 +215,14 @@ func stateFile(missing, path, key, name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s is not given, and %w", missing, err)
 	}
-	if file, _ := c.Option("SchedulerParameters", key); file != "" {
+	if file, _ := c.Option("SchedulerParameters", key); key != "" && file != "" {
 		return file, nil
 	}
 	if dir, _, _ := c.Last("StateSaveLocation"); dir != "" {
 		return filepath.Join(dir, name), nil
+	}
+	if key == "" {
+		return "", fmt.Errorf("%s is not given, and %s: does not name StateSaveLocation", missing, c.Path)
 	}
 	return "", fmt.Errorf("%s is not given, and %s: names neither %s in SchedulerParameters nor StateSaveLocation", missing, c.Path, key)
 }

@@ -37,7 +37,6 @@ var statusSections = []struct {
 		{"Nodes", "nodes"}, {"Jobs running", "running"}, {"Jobs queued", "queue"},
 		{"Jobs in the window", "window"}, {"Bids", "solver.bids"},
 		{"Choice", "solver.status"}, {"Objective", "solver.objective"}, {"Upper bound", "solver.bound"},
-		{"Worker failures", "solver.worker_failures"}, {"The last one", "solver.worker_fault"},
 	}},
 	{"State of jobs", [][2]string{{"Journal", "journal"}, {"Saves failed", "saves_failed"}}},
 }

@@ -18,8 +18,7 @@ Input files. With auc_locality=yes a job names the file that it reads:
   sbatch --comment=input=PATH:SIZE
 
 PATH begins with / or is a URL, SIZE is in bytes, or with K, M, G or T. Of free nodes the job is
-then given such as hold the file. auc_file_memory (MB a node; 0, the default: its RealMemory) and
-auc_file_age (seconds, 86400 by default; 0: for ever) say how long nodes do.
+then given such as hold the file. A node keeps as much of files as its RealMemory, for a day.
 
 Invasive jobs. With auc_invasic=PARTITION jobs of that partition are held until aucsched ischeduler
 --slurm PARTITION has negotiated them with aucsched ihypervisor --slurm PARTITION, which is on the

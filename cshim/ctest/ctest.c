@@ -586,20 +586,20 @@ static void test_record(void)
 /* What the plug-ins are told of SchedulerParameters, in a buffer of any size. */
 static void test_parameters(void)
 {
-	const char *text = "defer,auc_interval=7,auc_status=/s,auc_partitions=a,b,auc_mode=odd,auc_work=5";
+	const char *text = "defer,auc_interval=7,auc_status=/s,auc_partitions=a,b,auc_mode=odd,auc_work=5,auc_objective=size";
 	struct aucsched_settings s;
 	char buf[512];
 
 	EXPECT(aucsched_settings(text, &s, buf, sizeof buf) == AUCSCHED_OK);
-	EXPECT(s.enabled == 1 && s.interval == 7 && s.shadow == 0 && s.limit == 700 && s.shadow_file == NULL);
-	EXPECT(!strcmp(s.engine, "work=5 deadline_ms=500") && !strcmp(s.status, "/s") && !strcmp(s.partitions, "a,b"));
-	EXPECT(!strncmp(s.said, "!auc_mode=odd: must be on, shadow", 32) && strstr(s.said, "\nauc_work is deprecated") != NULL);
+	EXPECT(s.enabled == 1 && s.interval == 7 && s.shadow == 0 && s.limit == 700);
+	EXPECT(!strcmp(s.engine, "objective=size deadline_ms=500") && !strcmp(s.status, "/s") && !strcmp(s.partitions, "a,b"));
+	EXPECT(!strncmp(s.said, "!auc_mode=odd: must be on, shadow", 32) && strstr(s.said, "\nauc_work has no effect any more") != NULL);
 	for (size_t len = 0; len < sizeof buf; len++) {
 		int rc;
 
 		memset(buf, 'x', sizeof buf);
 		rc = aucsched_settings(text, &s, buf, len);
-		EXPECT(buf[len] == 'x' && (rc ? rc == AUCSCHED_EINVAL && len < 32 : !strcmp(s.partitions, "a,b") && strlen(s.said) < len));
+		EXPECT(buf[len] == 'x' && (rc ? rc == AUCSCHED_EINVAL && len < 48 : !strcmp(s.partitions, "a,b") && strlen(s.said) < len));
 	}
 	EXPECT(aucsched_settings(NULL, &s, buf, sizeof buf) == AUCSCHED_OK && s.said == NULL && s.net_s == 60);
 }
@@ -660,7 +660,7 @@ static void test_fields(void)
 	EXPECT(out.segments_len == 1 && out.segments[0].first == 1 && out.segments[0].last == 1);
 	EXPECT(out.segments[0].cores == 4 && out.segments[0].gpus == 2 && out.segments[0].bin == 0);
 	EXPECT(out.starts == 1 && out.window >= 3 && out.bids >= 2 && out.optimal == 1 && out.late == 0);
-	EXPECT(out.objective >= 98 && out.bound >= out.objective && out.worker_failures == 0 && out.cycle_us > 0);
+	EXPECT(out.objective >= 98 && out.bound >= out.objective && out.reserved2 == 0 && out.cycle_us > 0);
 	EXPECT(out.unrecorded == 0 && out.reserved == 0);
 
 	w.running[0].end = w.in.now - 9; /* overdue: it may end at any moment, but not now */
@@ -1155,47 +1155,6 @@ static void test_threads(void)
 	release(&s.w);
 }
 
-/* Cycles until the worker has failed three times: after these it is left alone. A cycle whose
- * deadline is over before it would ask the worker does not count, which may be on a busy machine. */
-static void fail_three_times(int64_t h, const struct window *w)
-{
-	struct aucsched_output out;
-	uint32_t seen = 0;
-
-	for (int k = 0; k < 100 && seen < 3; k++) {
-		EXPECT(cycle(h, w, &out) == AUCSCHED_OK && check(w, &out) && out.starts > 0);
-		EXPECT(out.worker_failures <= 1 && out.cycle_us < 10 * w->in.deadline_us);
-		seen += out.worker_failures;
-	}
-	EXPECT(seen == 3);
-	EXPECT(cycle(h, w, &out) == AUCSCHED_OK && check(w, &out) && out.starts > 0);
-	EXPECT(out.worker_failures == 0 && out.cycle_us < 10 * w->in.deadline_us);
-}
-
-/* A worker that dies at once, and one that hangs (grep gets nothing to find), in a host that
- * collects its children and in one that ignores them: the decisions stand, and no child is left. */
-static void test_workers(void)
-{
-	static const char *workers[] = {"/bin/false", "/absent/aucsched", "/bin/grep"};
-	struct window w;
-
-	hard_window(&w);
-	w.in.deadline_us = 600000;
-	for (int i = 0; i < 6; i++) {
-		char settings[200];
-		int64_t h;
-
-		signal(SIGCHLD, i < 3 ? SIG_DFL : SIG_IGN);
-		snprintf(settings, sizeof settings, "reservations=0 work=1000 solver=%s worker=%s", i % 2 ? "auto" : "highs", workers[i % 3]);
-		h = must_open(settings);
-		fail_three_times(h, &w);
-		EXPECT(aucsched_close(h) == AUCSCHED_OK);
-		EXPECT(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
-	}
-	signal(SIGCHLD, SIG_DFL);
-	release(&w);
-}
-
 /* Open, cycle and close from many threads at once, all on the last handle that anybody opened. */
 static int64_t newest;
 
@@ -1253,7 +1212,6 @@ int main(int argc, char **argv)
 	test_open_close();
 	test_threads();
 	test_closing_races();
-	test_workers();
 	test_cycles();
 	test_garbage();
 	EXPECT(aucsched_handles() == 0);

@@ -67,7 +67,7 @@ static void *call(void *arg)
 		sched_yield();
 	handle = aucsched_open("", error, sizeof(error));
 	for (int i = 0; i < 4; i++) {
-		int code = cycle(handle, "work=3000000 deadline_ms=400 solver=auto worker=/bin/false", &out);
+		int code = cycle(handle, "work=3000000 deadline_ms=400", &out);
 
 		if (code != AUCSCHED_OK || out.starts == 0) {
 			aucsched_last_error(handle, error, sizeof(error));

@@ -40,10 +40,10 @@ import "C"
 const mostProcessors = 4
 
 // A thread that can't be started ends the process. So those that a cycle needs are there before the
-// first call: one for each processor, and two for the worker of each of as many cycles at once.
+// first call: one for each processor, and for each of as many calls of the system.
 func init() {
 	runtime.GOMAXPROCS(min(runtime.GOMAXPROCS(0), mostProcessors))
-	startThreads(4 * mostProcessors)
+	startThreads(2 * mostProcessors)
 }
 
 // startThreads has the runtime have so many threads. It keeps those that nobody uses.
@@ -371,7 +371,6 @@ func view(in *C.aucsched_in) (engine.Input, error) {
 		Running:  slice[engine.Running](unsafe.Pointer(in.running), uint64(in.running_len), "running", &fault),
 		Segments: slice[engine.Segment](unsafe.Pointer(in.running_segments), uint64(in.running_segments_len), "running_segments", &fault),
 		Jobs:     slice[engine.Job](unsafe.Pointer(in.jobs), uint64(in.jobs_len), "jobs", &fault),
-		Offers:   slice[engine.Offer](unsafe.Pointer(in.offers), uint64(in.offers_len), "offers", &fault),
 		Masks:    slice[uint64](unsafe.Pointer(in.masks), uint64(in.masks_len)*uint64(in.mask_words), "masks", &fault),
 
 		Alternatives: slice[engine.Alternative](unsafe.Pointer(in.alternatives), uint64(in.alternatives_len), "alternatives", &fault),
@@ -401,8 +400,6 @@ func view(in *C.aucsched_in) (engine.Input, error) {
 		SharedGPUs: slice[engine.SharedGPU](unsafe.Pointer(in.shared_gpus), uint64(in.shared_gpus_len), "shared_gpus", &fault),
 
 		MaskCount: int(in.masks_len), MaskWords: int(in.mask_words),
-
-		OfferSegments: slice[engine.Segment](unsafe.Pointer(in.offer_segments), uint64(in.offer_segments_len), "offer_segments", &fault),
 	}
 	return v, fault
 }
@@ -448,7 +445,6 @@ func (b *buffers) hand(out *C.struct_aucsched_output) error {
 	out.objective, out.bound = C.double(o.Objective), C.double(o.Bound)
 	out.starts, out.window, out.bids = C.uint32_t(o.Starts), C.uint32_t(o.Window), C.uint32_t(o.Bids)
 	out.cycle_us = C.uint32_t(min(o.Elapsed.Microseconds(), math.MaxUint32))
-	out.worker_failures = C.uint32_t(o.WorkerFailures)
 	out.optimal, out.late = flag(o.Optimal), flag(o.Late)
 	out.files, out.copies, out.file_changes = C.uint32_t(o.Files), C.uint32_t(o.Copies), C.uint64_t(o.FileChanges)
 	out.timed_out, out.faults, out.left_out = C.uint32_t(o.TimedOut),

@@ -3,8 +3,7 @@
 // Package capi is the functions of cshim/aucsched.h. A program that imports it can be built as a
 // library that exports them.
 //
-// It is a thin layer: package engine has all that can be done without C. Nothing of
-// HiGHS is linked; where it is wanted, it runs in a worker process.
+// It is a thin layer: package engine has all that can be done without C.
 //
 // The exports implement aucsched.h, which is written by hand. That they have its
 // signatures is checked by the C compiler, and that the structs have its layout by the Go

@@ -20,7 +20,6 @@ var (
 	cSegment, segment         = C.struct_aucsched_segment{}, engine.Segment{}
 	cRunning, running         = C.struct_aucsched_running{}, engine.Running{}
 	cJob, job                 = C.struct_aucsched_job{}, engine.Job{}
-	cOffer, offer             = C.struct_aucsched_offer{}, engine.Offer{}
 	cAlternative, alternative = C.struct_aucsched_alternative{}, engine.Alternative{}
 	cDecision, decision       = C.struct_aucsched_decision{}, engine.Decision{}
 	cStore, store             = C.struct_aucsched_store{}, engine.Store{}
@@ -97,12 +96,6 @@ var (
 	_ = [1]int{}[unsafe.Sizeof(cSwitch)-unsafe.Sizeof(aSwitch)]
 	_ = [1]int{}[unsafe.Offsetof(cSwitch.parent)-unsafe.Offsetof(aSwitch.Parent)]
 	_ = [1]int{}[unsafe.Offsetof(cSwitch.reserved)-unsafe.Offsetof(aSwitch.Reserved)]
-
-	_ = [1]int{}[unsafe.Sizeof(cOffer)-unsafe.Sizeof(offer)]
-	_ = [1]int{}[unsafe.Offsetof(cOffer.job)-unsafe.Offsetof(offer.Job)]
-	_ = [1]int{}[unsafe.Offsetof(cOffer.first_segment)-unsafe.Offsetof(offer.FirstSegment)]
-	_ = [1]int{}[unsafe.Offsetof(cOffer.segments)-unsafe.Offsetof(offer.Segments)]
-	_ = [1]int{}[unsafe.Offsetof(cOffer.reserved)-unsafe.Offsetof(offer.Reserved)]
 
 	_ = [1]int{}[unsafe.Sizeof(cAlternative)-unsafe.Sizeof(alternative)]
 	_ = [1]int{}[unsafe.Offsetof(cAlternative.job)-unsafe.Offsetof(alternative.Job)]

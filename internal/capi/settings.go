@@ -21,18 +21,11 @@ import "C"
 func aucsched_settings(list *C.aucsched_text, out *C.struct_aucsched_settings, buf *C.char, length C.size_t) (c C.int) {
 	defer recovered(&c)
 	p := params.Read(text(list))
-	counts := C.int32_t(0)
-	if p.Counts {
-		counts = 1
-	}
 	*out = C.struct_aucsched_settings{
 		enabled: C.int32_t(p.Enabled), shadow: C.int32_t(p.Shadow), interval: C.int32_t(p.Interval),
-		delay_ms: C.int32_t(p.DelayMs), start_ms: C.int32_t(p.StartMs), deadline_ms: C.int32_t(p.DeadlineMs),
-		lock_percent: C.int32_t(p.LockPercent), save: C.int32_t(p.Save), beyond_waits: C.int32_t(p.BeyondWaits),
-		net_s: C.int32_t(p.NetS), at_once: C.int32_t(p.AtOnce), locality: C.int32_t(p.Locality),
-		file_memory: C.int32_t(p.FileMemory), offers: C.int32_t(p.Offers), preempt: C.int32_t(p.Preempt),
-		counts: counts, limit: C.int32_t(p.Limit), users_share: C.int32_t(p.UsersShare),
-		shadow_mb: C.int32_t(p.ShadowMB), max_rpcs: C.int32_t(p.MaxRPCs),
+		delay_ms: C.int32_t(p.DelayMs), deadline_ms: C.int32_t(p.DeadlineMs), net_s: C.int32_t(p.NetS),
+		at_once: C.int32_t(p.AtOnce), locality: C.int32_t(p.Locality), preempt: C.int32_t(p.Preempt),
+		limit: C.int32_t(p.Limit), users_share: C.int32_t(p.UsersShare), max_rpcs: C.int32_t(p.MaxRPCs),
 	}
 	said := ""
 	for _, s := range p.Said {
@@ -41,8 +34,7 @@ func aucsched_settings(list *C.aucsched_text, out *C.struct_aucsched_settings, b
 	for _, t := range []struct {
 		field **C.char
 		text  string
-	}{{&out.engine, p.Engine}, {&out.status, p.Status}, {&out.shadow_file, p.ShadowFile},
-		{&out.partitions, p.Partitions}, {&out.said, said}} {
+	}{{&out.engine, p.Engine}, {&out.status, p.Status}, {&out.partitions, p.Partitions}, {&out.said, said}} {
 		n := C.size_t(len(t.text)) + 1
 		switch {
 		case t.text == "":

@@ -81,7 +81,6 @@ func aucsched_status(s *C.aucsched_figures, buf *C.char, length C.size_t) (c C.i
 		"solver": object{
 			"status":    map[bool]string{true: "optimal", false: "feasible"}[s.optimal != 0],
 			"objective": to(1, float64(s.objective)), "bound": to(1, float64(s.bound)), "bids": uint32(s.bids),
-			"worker_failures": uint64(s.worker_failures), "worker_fault": text(s.worker_fault),
 		},
 		"fallbacks": uint64(s.fallbacks),
 	}

@@ -175,24 +175,8 @@ func checkJob(in *Input, i int, j *Job, d *Decision, segs []Segment, cores, gpus
 		return fmt.Errorf("%d nodes without cores for %+v", nodes, *j)
 	}
 	if sum != int(j.Cores) || nodes < int(j.MinNodes) || (j.MaxNodes > 0 && nodes > int(j.MaxNodes)) ||
-		d.GPUs < j.MinGPUs || d.GPUs > j.MaxGPUs || !validClass(in, i, d, segs) {
+		d.GPUs < j.MinGPUs || d.GPUs > j.MaxGPUs || d.BidClass < 'A' || d.BidClass > 'C' {
 		return fmt.Errorf("%d cores on %d nodes, %+v for %+v", sum, nodes, *d, *j)
 	}
 	return nil
-}
-
-// validClass tells the auction's own bids from offers, which are taken as they are.
-func validClass(in *Input, i int, d *Decision, segs []Segment) bool {
-	if d.BidClass != 'S' {
-		return d.BidClass >= 'A' && d.BidClass <= 'C'
-	}
-	for _, o := range in.Offers {
-		if int(o.Job) == i {
-			return d.Alternative == 0 && slices.EqualFunc(in.OfferSegments[o.FirstSegment:][:o.Segments], segs, func(a, b Segment) bool {
-				b.Bin = 0 // which the library chooses
-				return a == b
-			})
-		}
-	}
-	return false
 }

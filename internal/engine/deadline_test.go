@@ -44,7 +44,6 @@ func TestDeadlines(t *testing.T) {
 		t.Run(fmt.Sprintf("%d nodes, %d jobs, %s", c.nodes, c.jobs, c.settings), func(t *testing.T) {
 			e, err := New(c.settings, Options{Now: processors})
 			require.NoError(t, err)
-			t.Cleanup(e.Close)
 			in := largeInput(c.nodes, c.jobs)
 			in.Deadline = c.due
 			best := time.Hour

@@ -11,6 +11,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/native"
 )
 
 // Options are for tests and embedders.
@@ -27,7 +28,6 @@ type Engine struct {
 	settings Settings
 	now      func() time.Time
 	older    *older.Policies
-	solver   *solver
 	policy   core.Policy
 	snapshot snapshot
 	files    files
@@ -53,19 +53,17 @@ func (e *Engine) Configure(settings string) error {
 	if s.Policy != Auction2 && e.older == nil {
 		return &SettingError{"policy", s.Policy.String(), "is in libaucsched-older.so, not in this library"}
 	}
-	solver := newSolver(&s, e.now)
-	policy, err := e.newPolicy(&s, solver)
+	policy, err := e.newPolicy(&s)
 	if err != nil {
 		return fmt.Errorf("settings: %w", err)
 	}
-	e.Close()
-	e.settings, e.solver, e.policy = s, solver, policy
+	e.settings, e.policy = s, policy
 	e.files.open(s.FileAge)
 	return nil
 }
 
 // newPolicy is the policy of the settings; ipsched brings a solver of its own.
-func (e *Engine) newPolicy(s *Settings, v ipmodel.Solver) (core.Policy, error) {
+func (e *Engine) newPolicy(s *Settings) (core.Policy, error) {
 	if s.Policy == IPSched {
 		o := s.IPSched
 		o.Clock = e.now
@@ -76,25 +74,15 @@ func (e *Engine) newPolicy(s *Settings, v ipmodel.Solver) (core.Policy, error) {
 	if s.Policy == Auction1 {
 		o.Determiner = e.older.Layouts
 	}
-	return core.NewAuction(o, v)
-}
-
-// Close returns when no worker process of the engine is left.
-func (e *Engine) Close() {
-	if e.solver != nil {
-		e.solver.close()
-	}
+	return core.NewAuction(o, native.New())
 }
 
 // Settings are those in force.
 func (e *Engine) Settings() Settings { return e.settings }
 
-// WorkerFault says what was wrong with the worker process in the last cycle, or nil.
-func (e *Engine) WorkerFault() error { return e.solver.fault }
-
 // Cycle decides on in. After an error, of type [*InputError] where the input as a whole is at fault
 // and [*PanicError] where this module is, out has no decision, and the Engine can be used again. A
-// fault of a single job, alternative, offer, read or running job is none: see Output.Faults.
+// fault of a single job, alternative, read or running job is none: see Output.Faults.
 func (e *Engine) Cycle(in *Input, out *Output) error {
 	begin := e.now()
 	err := guard(func() error { return e.cycle(in, out, begin) })
@@ -111,7 +99,6 @@ func (e *Engine) Cycle(in *Input, out *Output) error {
 
 func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 	out.clear()
-	e.solver.begin()
 	if in.Deadline < 0 || in.Deadline > MaxDeadline {
 		return whole("deadline", in.Deadline, "must be 0 to %v", MaxDeadline)
 	}
@@ -143,7 +130,6 @@ func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 	if err := out.fill(in, &e.snapshot, &e.plan, e.settings.Policy, &e.files); err != nil {
 		return err
 	}
-	out.WorkerFailures = e.solver.failures
 	e.ended()
 	return nil
 }
@@ -163,7 +149,7 @@ func (e *Engine) ended() {
 func (e *Engine) forget() {
 	e.snapshot, e.plan = snapshot{}, core.Plan{}
 	e.files.forget(e.settings.FileAge)
-	if policy, err := e.newPolicy(&e.settings, e.solver); err == nil {
+	if policy, err := e.newPolicy(&e.settings); err == nil {
 		e.policy = policy
 	}
 }

@@ -27,7 +27,7 @@ func TestTableI(t *testing.T) {
 	require.NoError(t, check(in, &out))
 	require.Equal(t, []Segment{{First: 0, Last: 1023, Cores: 4}, {First: 0, Last: 511, Cores: 4, GPUs: 2},
 		{First: 512, Last: 1023, Cores: 4, GPUs: 2}}, out.Segments)
-	require.Equal(t, []any{3, 3, true, false, 0}, []any{out.Starts, out.Window, out.Optimal, out.Late, out.WorkerFailures})
+	require.Equal(t, []any{3, 3, true, false}, []any{out.Starts, out.Window, out.Optimal, out.Late})
 	require.GreaterOrEqual(t, out.Objective, 60.0)
 }
 

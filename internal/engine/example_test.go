@@ -15,7 +15,6 @@ func ExampleEngine() {
 		fmt.Println(err)
 		return
 	}
-	defer e.Close()
 	in := &engine.Input{
 		Now:      1000,
 		Nodes:    []engine.Node{{Cores: 8, FreeCores: 8, Up: 1}, {Cores: 8, FreeCores: 2, Up: 1}},

@@ -68,3 +68,11 @@ func (f *faults) add(fault flaw, j int) {
 		f.first, f.job = fault.error(), j
 	}
 }
+
+// jobOr is the index of one of so many jobs, or -1 if there is no such job.
+func jobOr(j uint32, jobs int) int {
+	if uint64(j) >= uint64(jobs) {
+		return -1
+	}
+	return int(j)
+}

@@ -44,7 +44,6 @@ func TestInputFaults(t *testing.T) {
 			in.Alternatives = make([]Alternative, 1+MaxJobs*MaxAlternatives)
 
 		},
-		"offers: 1048577: there must be at most": func(in *Input) { in.Offers = make([]Offer, 1+MaxJobs) },
 	} {
 		in := twoJobs()
 		spoil(in)
@@ -248,12 +247,11 @@ func TestManyFaults(t *testing.T) {
 		in, e := twoJobs(), open(t, "")
 		in.Jobs = slices.Repeat([]Job{{Priority: 5, Cores: 3000, CoresPerNode: 7000, TimeLimit: 9, Mask: -1}}, jobs)
 		in.Running = slices.Repeat([]Running{{Segments: 3000}}, jobs)
-		in.Offers = slices.Repeat([]Offer{{Job: 1 << 20}}, jobs)
 		in.Alternatives = slices.Repeat([]Alternative{{Job: 1 << 20}}, jobs)
 		var out Output
 		return testing.AllocsPerRun(5, func() {
 			require.NoError(t, e.Cycle(in, &out))
-			require.Equal(t, []int{4 * jobs, jobs}, []int{out.Faults, out.LeftOut})
+			require.Equal(t, []int{3 * jobs, jobs}, []int{out.Faults, out.LeftOut})
 		})
 	}
 	few := allocs(10)

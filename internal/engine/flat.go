@@ -11,7 +11,7 @@ import (
 )
 
 // ABI is AUCSCHED_ABI: raised whenever the meaning of anything in the header changes.
-const ABI = 9
+const ABI = 10
 
 // Limits of the input.
 const (
@@ -105,13 +105,6 @@ type SharedGPU struct {
 	Reserved   [3]uint8
 }
 
-// Offer is struct aucsched_offer.
-type Offer struct {
-	Job                    uint32
-	FirstSegment, Segments uint32
-	Reserved               uint32
-}
-
 // Store is struct aucsched_store: what a node keeps of files.
 type Store struct {
 	ID    uint64 // of the node; 0: none, and what it holds is not saved
@@ -157,9 +150,6 @@ type Input struct {
 	// Masks are MaskCount masks of MaskWords words.
 	Masks                []uint64
 	MaskCount, MaskWords int
-	// Offers are allocations that jobs bid for besides their own bids, ascending by job.
-	Offers        []Offer
-	OfferSegments []Segment
 	// Alternatives are further requests of jobs, ascending by job.
 	Alternatives []Alternative
 	// Stores say what each node keeps of the files that jobs read; none: files are not looked at.
@@ -226,14 +216,13 @@ type Output struct {
 	Preempted        int // running jobs, each counted once
 	Window, Bids     int
 	Elapsed          time.Duration
-	WorkerFailures   int
 	Optimal, Late    bool
 	// Files are how many files are known, on Copies nodes in all. FileChanges is another number
 	// whenever these have changed.
 	Files, Copies int
 	FileChanges   uint64
 	// Faults are how many elements of the input have a fault of their own: running jobs,
-	// alternatives, offers, reads, and jobs, of which LeftOut are Faulty. Fault is the first of
+	// alternatives, reads, and jobs, of which LeftOut are Faulty. Fault is the first of
 	// them, an [*InputError], or nil, and FirstFault the job of the queue that it is about, or -1.
 	Faults, LeftOut, FirstFault int
 	Fault                       error

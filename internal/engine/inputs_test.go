@@ -14,7 +14,6 @@ func open(t testing.TB, settings string) *Engine {
 	t.Helper()
 	e, err := New(settings, Options{})
 	require.NoError(t, err)
-	t.Cleanup(e.Close)
 	return e
 }
 
@@ -67,9 +66,6 @@ func randomInput(rng *rand.Rand, nodes, jobs int) *Input {
 	}
 	slices.SortStableFunc(in.Jobs, func(a, b Job) int { return int(int64(b.Priority) - int64(a.Priority)) })
 	for j := range in.Jobs {
-		if rng.IntN(4) == 0 {
-			in.addOffer(rng, j, cores, gpus)
-		}
 		for range rng.IntN(9) - 5 {
 			in.addAlternative(j, randomJob(rng, nodes, cores, gpus))
 		}
@@ -177,19 +173,6 @@ func (in *Input) addResources(rng *rand.Rand) {
 		a := &in.Alternatives[i]
 		in.AlternativeUses = append(in.AlternativeUses, use(i, a.MinGPUs == a.MaxGPUs, 100)...)
 	}
-}
-
-// addOffer offers job j something that may suit it, or not.
-func (in *Input) addOffer(rng *rand.Rand, j, cores, gpus int) {
-	nodes, job := max(int(in.Jobs[j].MinNodes), 1), &in.Jobs[j]
-	first := rng.IntN(len(in.Nodes))
-	s := Segment{First: uint32(first), Last: uint32(min(first+nodes-1, len(in.Nodes)-1)),
-		Cores: uint16(rng.IntN(cores) + 1), GPUs: uint8(rng.IntN(gpus + 1))}
-	if each := int(job.Cores) / nodes; rng.IntN(2) == 0 && each > 0 && each <= cores {
-		s.Cores, s.GPUs = uint16(each), job.MinGPUs
-	}
-	in.Offers = append(in.Offers, Offer{Job: uint32(j), FirstSegment: uint32(len(in.OfferSegments)), Segments: 1})
-	in.OfferSegments = append(in.OfferSegments, s)
 }
 
 // addAlternative has job j ask for what another one asks for, or else.

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/test/requests"
 )
@@ -79,24 +78,4 @@ func segments(c requests.Case) (out []Segment) {
 		out = append(out, Segment{First: uint32(s.First), Last: uint32(s.Last), Cores: s.Cores, GPUs: s.GPUs})
 	}
 	return out
-}
-
-// A case of the table that is offered to its job starts there if it meets the request, and
-// does not if it does not.
-func TestOffersAreWhatRequestsMean(t *testing.T) {
-	e := open(t, "bids=1 drafts=0 reservations=0 depth=0")
-	for _, c := range requests.Cases() {
-		in, ok := inWords(&c)
-		if !ok {
-			continue
-		}
-		in.OfferSegments = segments(c)
-		in.Offers = []Offer{{Segments: uint32(len(in.OfferSegments))}}
-		var out Output
-		require.NoError(t, e.Cycle(in, &out))
-		require.NoError(t, check(in, &out), c.Name)
-		if out.LeftOut == 0 {
-			require.Equal(t, c.OK, out.Decisions[0].BidClass == byte(market.ClassS), "%s: %+v", c.Name, out.Decisions[0])
-		}
-	}
 }

@@ -13,20 +13,6 @@ import (
 	"github.com/aucsched/aucsched/internal/settings"
 )
 
-// SolverMode says which solvers an [Engine] uses.
-type SolverMode uint8
-
-// The solvers.
-const (
-	Native SolverMode = iota // in this process
-	Auto                     // native, and a worker process for what native can't prove
-	HiGHS                    // a worker process, and native if that fails
-)
-
-var solverNames = [...]string{Native: "native", Auto: "auto", HiGHS: "highs"}
-
-func (m SolverMode) String() string { return solverNames[m] }
-
 // Settings are what an [Engine] is opened with.
 type Settings struct {
 	Policy PolicyName
@@ -36,10 +22,6 @@ type Settings struct {
 	IPSched older.Options
 	// Deadline is for cycles whose input has none.
 	Deadline time.Duration
-	Solver   SolverMode
-	// Worker is the path of a program that runs highs.Worker when it is called with the
-	// argument solver-worker.
-	Worker string
 	// Record is the path of a file in which a caller is to keep cycles; "": none.
 	Record string
 	// FileAge is after how many seconds a file that was not read is taken to be gone
@@ -68,8 +50,6 @@ const MaxDeadline = time.Hour
 //	                      wherever it stands; times have the keys patience_s and promise_s
 //	node_limits=yes|no on_timeout=incumbent|halve          see older.Options
 //	deadline_ms=200       time of a cycle, up to an hour
-//	solver=native|auto|highs
-//	worker=PATH           the aucsched command; absolute, without commas and spaces
 //	record=PATH           cycles are kept in a file; absolute, without commas and spaces
 //	memory_mb=16384       a cycle that may take more is refused, 0: none is
 //	file_age_s=86400      a node has lost a file that was not read for so long, 0: never
@@ -99,12 +79,10 @@ func ParseSettings(text string) (Settings, error) {
 		case errors.As(err, &fault):
 			return Settings{}, &SettingError{key, value, fault.Why}
 		case known:
-		case key != "worker" && key != "record":
+		case key != "record":
 			return Settings{}, &SettingError{key, value, "there is no such setting"}
 		case !strings.HasPrefix(value, "/"):
 			return Settings{}, &SettingError{key, value, "must be an absolute path"}
-		case key == "worker":
-			s.Worker = value
 		default:
 			s.Record = value
 		}
@@ -120,9 +98,6 @@ func (s *Settings) check() error {
 	if s.Policy == IPSched && s.IPSched.Objective == core.ByRate {
 		return &SettingError{"objective", "rate", "must be priority or size for ipsched"}
 	}
-	if s.Solver != Native && s.Worker == "" {
-		return &SettingError{"solver", s.Solver.String(), "needs worker=PATH, the aucsched command"}
-	}
 	return nil
 }
 
@@ -137,5 +112,4 @@ var others = []settings.Setting{
 	{Name: "memory_mb", Field: "Memory", High: 1 << 30},
 	{Name: "node_limits", Field: "NodeLimits", Values: []string{"no", "yes"}},
 	{Name: "on_timeout", Field: "OnTimeout", Values: []string{"incumbent", "halve"}},
-	{Name: "solver", Field: "Solver", Values: solverNames[:]},
 }

@@ -21,7 +21,7 @@ func TestParseSettings(t *testing.T) {
 	require.Equal(t, 200*time.Millisecond, s.Deadline)
 
 	s, err = ParseSettings(" preset=none window=1,depth=0\tbids=20 drafts=9,,reservations=2\ndeadline_ms=150 " +
-		"objective=size solver=auto worker=/opt/aucsched work=0 window=77,file_age_s=60 memory_mb=512")
+		"objective=size work=0 window=77,file_age_s=60 memory_mb=512")
 	require.NoError(t, err)
 	some := core.Preset("none")
 	some.Window, some.Depth, some.MaxBidsPerJob, some.Drafts, some.Reservations = 77, 0, 20, 9, 2
@@ -29,7 +29,7 @@ func TestParseSettings(t *testing.T) {
 	require.Equal(t, Settings{
 		Auction:  some,
 		IPSched:  older.Options{Window: 77, NodeLimits: true, Objective: core.BySize},
-		Deadline: 150 * time.Millisecond, Solver: Auto, Worker: "/opt/aucsched", FileAge: 60, Memory: 512,
+		Deadline: 150 * time.Millisecond, FileAge: 60, Memory: 512,
 	}, s)
 
 	s, err = ParseSettings("reservations=2 throughput=yes compact=no")
@@ -93,10 +93,7 @@ func TestSettingFaults(t *testing.T) {
 		"patience_s=-1":             "setting patience_s=-1: must be a number from 0",
 		"compact=true":              "setting compact=true: must be no or yes",
 		"throughput=":               "setting throughput=: must be yes or no",
-		"solver=odd":                "setting solver=odd: must be native, auto or highs",
-		"solver=auto":               "setting solver=auto: needs worker=PATH",
-		"solver=highs":              "setting solver=highs: needs worker=PATH",
-		"worker=aucsched":           "setting worker=aucsched: must be an absolute path",
+		"record=aucsched":           "setting record=aucsched: must be an absolute path",
 		"work=-1":                   "setting work=-1: must be",
 		"file_age_s=-1":             "setting file_age_s=-1: must be",
 		"work=99999999999999999999": "must be a number",
@@ -117,7 +114,7 @@ func TestSettingFaults(t *testing.T) {
 
 // A parse has settings that the auction accepts, or an error.
 func FuzzParseSettings(f *testing.F) {
-	for _, s := range []string{"", "window=5", "bids=1,drafts=1", "solver=auto worker=/x",
+	for _, s := range []string{"", "window=5", "bids=1,drafts=1", "record=/x",
 		"deadline_ms=1 work=0", "objective=size,,\t=", "policy=ipsched paper=yes node_limits=no", "\xff=\xff"} {
 		f.Add(s)
 	}

@@ -177,10 +177,9 @@ func TestShares(t *testing.T) {
 	require.EqualError(t, out.Fault, "jobs[1].share: 4: there are no share_sizes")
 }
 
-// A share that is offered gets a GPU too, and one that asks for another share otherwise that.
-func TestSharesOfOffersAndAlternatives(t *testing.T) {
+// One that asks for another share otherwise gets that.
+func TestSharesOfAlternatives(t *testing.T) {
 	in := siteOfShares(1, 4, 4)
-	in.Offers, in.OfferSegments = []Offer{{Segments: 1}}, []Segment{{Cores: 1}}
 	in.Alternatives = []Alternative{{Job: 2, Cores: 2, MaxNodes: 1, Share: 1, Mask: -1}}
 	in.SharedGPUs[0].Free, in.Running[0].Share = 2, 2
 	var out Output
@@ -221,9 +220,6 @@ func TestFaultsOfShares(t *testing.T) {
 		"jobs[0].max_nodes: 0: must be 1: a share":                        {func(in *Input) { in.Jobs[0].MaxNodes = 0 }, false, 1},
 		"jobs[0].max_gpus: 1: must be 0: a job with a share":              {func(in *Input) { in.Jobs[0].MaxGPUs = 1 }, false, 1},
 		"jobs[0].reserved2: 1: must be 0":                                 {func(in *Input) { in.Jobs[0].Reserved2 = 1 }, false, 1},
-		"offer_segments[0].bin: 3: must be 0": {func(in *Input) {
-			in.Offers, in.OfferSegments = []Offer{{Segments: 1}}, []Segment{{Cores: 1, Bin: 3}}
-		}, false, 0},
 		"alternatives[0].max_nodes: 2: must be 1": {func(in *Input) {
 			in.Alternatives = []Alternative{{Cores: 1, MaxNodes: 2, Share: 1, Mask: -1}}
 		}, false, 1},

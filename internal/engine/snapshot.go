@@ -25,7 +25,7 @@ func (in *Input) memory(o *core.AuctionOptions) (bytes float64) {
 		{min(switches, nodes), nodes / 4}, {switches, 1 << 9}, {float64(len(in.Masks)), 16},
 		{float64(len(in.Jobs)), 3 << 10}, {window, 32<<10 + 512*float64(o.MaxBidsPerJob)},
 		{float64(min(len(in.Alternatives), MaxJobs*MaxAlternatives)), 1 << 10},
-		{float64(len(in.Running)), 1 << 9}, {float64(len(in.Segments)), 1 << 7}, {float64(len(in.OfferSegments)), 1 << 7},
+		{float64(len(in.Running)), 1 << 9}, {float64(len(in.Segments)), 1 << 7},
 		{float64(len(in.JobUses) + len(in.AlternativeUses) + len(in.RunningUses)), 1 << 7},
 		{float64(len(in.JobCharges) + len(in.AlternativeCharges) + len(in.RunningCharges)), 1 << 7},
 		{float64(len(in.Quotas)), 64 + 8*tables}, {float64(len(in.SharedGPUs)), 16 * tables},
@@ -65,11 +65,8 @@ func (s *snapshot) load(in *Input) error {
 	if err := s.loadJobs(in.Jobs); err != nil {
 		return err
 	}
-	switch {
-	case len(in.Alternatives) > MaxJobs*MaxAlternatives:
+	if len(in.Alternatives) > MaxJobs*MaxAlternatives {
 		return whole("alternatives", len(in.Alternatives), "there must be at most %d", MaxJobs*MaxAlternatives)
-	case len(in.Offers) > MaxJobs:
-		return whole("offers", len(in.Offers), "there must be at most %d", MaxJobs)
 	}
 	s.loadJobUses(in)
 	s.loadJobCharges(in)
@@ -78,7 +75,6 @@ func (s *snapshot) load(in *Input) error {
 	s.loadAlternativeCharges(in)
 	s.loadJobShares(in)
 	s.leaveOutInvalid(in)
-	s.loadOffers(in)
 	s.queue(len(in.Jobs))
 	return nil
 }

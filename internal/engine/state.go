@@ -24,7 +24,6 @@ type snapshot struct {
 	masks         []nodeset.Mask
 	jobs          []core.Job
 	ids           []string
-	offers        []nodeset.Segment
 	others        []bids.Request // the jobs' alternatives
 	otherAt       []int32        // by alternative of the input: where in others, or -1
 	more          resources

@@ -23,7 +23,6 @@ type Handle struct {
 	closed bool
 	errors sync.Mutex // guards last, so that reading it never waits for a cycle
 	last   string
-	fault  string // of the worker in the last cycle
 }
 
 // Open makes an engine and returns its number, which is positive and never used again.
@@ -71,23 +70,6 @@ func (t *Table) Do(id int64, f func(*Handle) error) error {
 	return err
 }
 
-// Cycle is [Engine.Cycle]. Why the worker process failed in it is kept for
-// [Table.WorkerFault], until the next one.
-func (h *Handle) Cycle(in *Input, out *Output) error {
-	defer h.noteWorker()
-	return h.Engine.Cycle(in, out)
-}
-
-// noteWorker keeps why the worker process failed in the cycle, for WorkerFault.
-func (h *Handle) noteWorker() {
-	h.errors.Lock()
-	defer h.errors.Unlock()
-	h.fault = ""
-	if fault := h.WorkerFault(); fault != nil {
-		h.fault = fault.Error()
-	}
-}
-
 // Note keeps an error for LastError, as one that a cycle went on in spite of; nil is none.
 func (h *Handle) Note(err error) {
 	if err == nil {
@@ -98,16 +80,14 @@ func (h *Handle) Note(err error) {
 	h.last = err.Error()
 }
 
-// Close ends a handle, after calling free with it. When it returns, its worker process
-// is gone.
+// Close ends a handle, after calling free with it.
 func (t *Table) Close(id int64, free func(*Handle)) error {
 	return t.Do(id, func(h *Handle) error {
 		t.mu.Lock()
 		delete(t.open, id)
 		t.mu.Unlock()
 		h.closed = true
-		defer free(h)
-		h.Engine.Close()
+		free(h)
 		return nil
 	})
 }
@@ -122,17 +102,6 @@ func (t *Table) LastError(id int64) string {
 	h.errors.Lock()
 	defer h.errors.Unlock()
 	return h.last
-}
-
-// WorkerFault is what was wrong with the worker process in the last cycle on a handle, or "".
-func (t *Table) WorkerFault(id int64) string {
-	h := t.find(id)
-	if h == nil {
-		return ErrHandle.Error()
-	}
-	h.errors.Lock()
-	defer h.errors.Unlock()
-	return h.fault
 }
 
 // Len is the number of open handles.

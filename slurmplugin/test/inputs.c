@@ -125,7 +125,7 @@ static const struct {
 	{ "auc_locality=no", false }, { "auc_locality=yes,auc_locality=no", false },
 	{ "auc_locality=no,auc_locality=yes", true },
 	{ "xauc_locality=yes", false }, { "auc_locality=yess", false },
-	{ "auc_worker=/auc_locality=yes", false }, { "auc_locality=yes,auc_locality=maybe", true },
+	{ "auc_status=/auc_locality=yes", false }, { "auc_locality=yes,auc_locality=maybe", true },
 };
 
 /* Whoever looks says the same. */

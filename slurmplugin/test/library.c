@@ -1,23 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/* The library that was loaded, and its worker. */
+/* The library that was loaded. */
 #include <stdio.h>
 #include <string.h>
 
 #include "../library.h"
 #include "../settings.h"
-#include "../status.h"
 #include "units.h"
-
-static int _configure(int64_t handle, const char *settings)
-{
-	return settings ? AUCSCHED_EINVAL : 0;
-}
-
-static size_t _fault(int64_t handle, char *text, size_t size)
-{
-	return snprintf(text, size, "exit status %lld", (long long) handle);
-}
 
 /* What was loaded stays, whatever the settings say by then. */
 static void _test_library(void)
@@ -52,54 +41,7 @@ static void _test_library(void)
 	}
 }
 
-/* Another policy may be in a library that a running slurmctld can't load. */
-static void _test_policy(void)
-{
-	static const struct {
-		const char *path;
-		bool counts, restart;
-	} cases[] = {
-		{ "/libaucsched.so", false, true }, { "/libaucsched.so", true, false },
-		{ "/libaucsched-older.so", false, false },
-	};
-
-	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
-		auc_library_t library = { .handle = &library, .scheduler = 7,
-			.path = (char *) cases[i].path,
-			.configure = _configure, .last_error = _fault };
-		auc_settings_t settings = { .engine = "policy=ipsched",
-			.counts = cases[i].counts };
-		char *why = NULL;
-
-		CHECK(auc_library_configure(&library, &settings, &why) &&
-		      (!!strstr(why, "restarted") == cases[i].restart) &&
-		      !xstrncmp(why, "exit status 7", 13), "%d: %s", i, why);
-		xfree(why);
-	}
-}
-
-static void _test_worker(void)
-{
-	auc_library_t library = { .scheduler = 7, .worker_fault = _fault };
-	auc_status_t status = { 0 };
-
-	auc_status_worker(&status, 0, NULL);
-	CHECK(!status.worker_failures && !status.worker_fault, "none");
-	auc_status_worker(&status, 2, auc_library_worker_fault(&library));
-	auc_status_worker(&status, 0, NULL);
-	CHECK((status.worker_failures == 2) &&
-	      !xstrcmp(status.worker_fault, "exit status 7"), "%s",
-	      status.worker_fault);
-	library.worker_fault = NULL;	/* an older library */
-	auc_status_worker(&status, 1, auc_library_worker_fault(&library));
-	CHECK((status.worker_failures == 3) && !status.worker_fault[0], "%s",
-	      status.worker_fault);
-	xfree(status.worker_fault);
-}
-
 extern void test_library(void)
 {
 	_test_library();
-	_test_policy();
-	_test_worker();
 }

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -72,7 +73,7 @@ func (r *emulatedRun) register(flags *pflag.FlagSet) {
 	flags.StringVar(&r.cluster, "cluster", "", "the machine (see simulate)")
 	flags.StringVar(&r.load, "workload", "", "the workload (see simulate)")
 	flags.StringVar(&r.priority, "priority", "basic", "Slurm's priority plug-in: basic, or multifactor: age and size with equal weights")
-	flags.BoolVar(&r.slurmBids, "slurm-bids", false, "auctions: jobs of the window also bid for what Slurm itself would allocate")
+	flags.BoolVar(&r.slurmBids, "slurm-bids", false, "what an earlier version of the plug-ins could; now an error")
 	flags.StringVar(&r.parameters, "parameters", "", "further SchedulerParameters, for every scheduler")
 	flags.Float64Var(&r.rate, "rate", 200, "how much faster than the world's the clock runs while Slurm has nothing to do")
 	flags.Float64Var(&r.busy, "busy-rate", 1, "and how much faster while it computes: so much slower than in the world is its computer")
@@ -159,7 +160,10 @@ func (r *emulatedRun) check() error {
 
 // pluginParameters are the flags as the plug-in's settings (docs/slurm.md).
 func (r *emulatedRun) pluginParameters(flags *pflag.FlagSet) []string {
-	out := []string{"auc_policy=" + r.policy.Policy, fmt.Sprintf("auc_interval=%d", r.replay.Config.Interval)}
+	out := []string{"auc_lab=yes", "auc_policy=" + r.policy.Policy, fmt.Sprintf("auc_interval=%d", r.replay.Config.Interval)}
+	if r.policy.Policy == "ipsched" || slices.Contains(policy.Given(flags), "preset=paper") { // nobody else starts jobs there
+		out = append(out, "sched_interval=-1", "bf_interval=-1")
+	}
 	for _, setting := range policy.Given(flags) {
 		out = append(out, "auc_"+setting)
 	}
@@ -169,9 +173,6 @@ func (r *emulatedRun) pluginParameters(flags *pflag.FlagSet) []string {
 	}
 	if flags.Changed("on-timeout") {
 		out = append(out, "auc_on_timeout="+flags.Lookup("on-timeout").Value.String())
-	}
-	if r.slurmBids {
-		out = append(out, "auc_slurm_bids="+flags.Lookup("window").Value.String())
 	}
 	if d := r.replay.Config.CycleLimit; d > 0 {
 		out = append(out, fmt.Sprintf("auc_deadline_ms=%d", d.Milliseconds()))
@@ -283,6 +284,9 @@ func (d *emulationDirs) run(ctx context.Context, args []string, listen func(emul
 		return nil, nil, err
 	}
 	o, err := r.options(flags)
+	if err == nil && r.slurmBids {
+		err = errors.New("--slurm-bids: the plug-ins have no such bids any more; simulate has them")
+	}
 	if err != nil {
 		return nil, nil, err
 	}

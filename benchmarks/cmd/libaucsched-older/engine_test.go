@@ -17,7 +17,6 @@ func open(t *testing.T, settings string) *engine.Engine {
 	t.Helper()
 	e, err := engine.New(settings, engine.Options{Older: policies.Older()})
 	require.NoError(t, err)
-	t.Cleanup(e.Close)
 	return e
 }
 

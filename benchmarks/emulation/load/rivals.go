@@ -34,6 +34,5 @@ func LongRivals() []Rival {
 		{Name: "stock"},
 		{Name: "stock, tuned", Parameters: tuned},
 		{Name: "auction", Auction: true},
-		{Name: "auction, wait", Parameters: "auc_beyond=wait", Auction: true},
 	}
 }

@@ -13,9 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/input"
-	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/slurm/conf"
 	"github.com/aucsched/aucsched/internal/slurm/params"
 )
@@ -274,9 +272,14 @@ func (c *checker) settings() {
 			break
 		}
 		key := "auc_" + g.Name
-		switch why, ok := params.Wrong(g.Name, g.Value); {
-		case !ok:
+		why, ok := params.Wrong(g.Name, g.Value)
+		switch instead := params.Instead(g.Name); {
+		case !ok && instead != "":
+			c.note(line, key, g.Value, "has no effect any more, and is an error in the next version: "+instead)
+		case !ok && g.Name != "lab":
 			c.problem(line, key, g.Value, why+meant(g.Name))
+		case g.Name == "lab":
+			c.note(line, key, g.Value, "is for tests and experiments: it makes settings count that have fixed values now")
 		case !g.Assigned:
 			c.problem(line, key, g.Value, "a value is missing")
 		case why != "":
@@ -284,9 +287,6 @@ func (c *checker) settings() {
 		default:
 			if before, twice := given[g.Name]; twice && before != g.Value {
 				c.note(line, key, g.Value, fmt.Sprintf("given before as %s: the last one counts", before))
-			}
-			if instead := params.Instead(g.Name); instead != "" {
-				c.note(line, key, g.Value, "is deprecated, and the next version does not have it: "+instead)
 			}
 			given[g.Name] = g.Value
 		}
@@ -304,14 +304,6 @@ func meant(name string) string {
 
 // together looks for settings that do not go with each other, or with the rest of the file.
 func (c *checker) together(line *conf.Line, given map[string]string) {
-	var pairs []string
-	for name, value := range given {
-		pairs = append(pairs, name+"="+value)
-	}
-	if _, err := settings.Read(new(core.AuctionOptions), pairs); err != nil {
-		fault := err.(*settings.Fault) // that of values that do not go together: each was looked at before
-		c.problem(line, "auc_"+fault.Name, fault.Value, fault.Why+": the auction would be off")
-	}
 	if given["mode"] == "shadow" && given["enabled"] == "no" {
 		c.note(line, "auc_mode", "shadow", "says nothing with auc_enabled=no")
 	}
@@ -325,17 +317,12 @@ func (c *checker) together(line *conf.Line, given map[string]string) {
 			c.problem(line, "auc_partitions", name, "no line PartitionName has that name")
 		}
 	}
-	for _, name := range []string{"library", "worker"} {
-		if file := given[name]; file != "" && !c.exists(file) {
-			c.problem(line, "auc_"+name, file, "is not there")
-		}
+	if file := given["library"]; file != "" && !c.exists(file) {
+		c.problem(line, "auc_library", file, "is not there")
 	}
-	for _, name := range []string{"status", "shadow", "record"} {
+	for _, name := range []string{"status", "record"} {
 		if file := given[name]; file != "" && !c.exists(filepath.Dir(file)) {
 			c.problem(line, "auc_"+name, file, "its directory is not there")
 		}
-	}
-	if solver := given["solver"]; (solver == "auto" || solver == "highs") && given["worker"] == "" && !c.exists(params.Worker) {
-		c.problem(line, "auc_solver", solver, "needs auc_worker, as "+params.Worker+" is not there")
 	}
 }

@@ -99,25 +99,23 @@ func TestDirectories(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	for text, want := range map[string]string{
-		"auc_intervall=3":                     ":6: auc_intervall=3: there is no such setting; did you mean auc_interval?",
-		"auc_interval":                        ":6: auc_interval: a value is missing",
-		"bf_continue,auc_window=0":            ":6: auc_window=0: must be a whole number from 1 to 1048576; the default is used",
-		"auc_mode=shadows":                    ":6: auc_mode=shadows: must be on, shadow; the default is used",
-		"auc_status=x":                        ":6: auc_status=x: must be an absolute path; the default is used",
-		"auc_paper=yes,auc_preset=short":      ":6: auc_paper=yes: goes without the preset short: the auction would be off",
-		"auc_throughput=yes,auc_preset=short": ":6: auc_throughput=yes: goes without the preset short",
-		"auc_partitions=p,q,bf_window=9":      ":6: auc_partitions=q: no line PartitionName has that name",
-		"auc_library=/no/such.so":             ":6: auc_library=/no/such.so: is not there",
-		"auc_status=/no/such/dir/x":           ":6: auc_status=/no/such/dir/x: its directory is not there",
+		"auc_intervall=3":                ":6: auc_intervall=3: there is no such setting; did you mean auc_interval?",
+		"auc_interval":                   ":6: auc_interval: a value is missing",
+		"bf_continue,auc_interval=0":     ":6: auc_interval=0: must be a whole number from 1 to 3600; the default is used",
+		"auc_mode=shadows":               ":6: auc_mode=shadows: must be on, shadow; the default is used",
+		"auc_status=x":                   ":6: auc_status=x: must be an absolute path; the default is used",
+		"auc_partitions=p,q,bf_window=9": ":6: auc_partitions=q: no line PartitionName has that name",
+		"auc_library=/no/such.so":        ":6: auc_library=/no/such.so: is not there",
+		"auc_status=/no/such/dir/x":      ":6: auc_status=/no/such/dir/x: its directory is not there",
 	} {
 		problems, _ := check(t, usual+"SchedulerParameters="+text)
 		require.Len(t, problems, 2, "%s: and PluginDir is missing", text)
 		require.Contains(t, strings.Join(problems, "\n"), want)
 	}
-	_, notes := check(t, usual+"SchedulerParameters=auc_bids=3,auc_drafts=7,auc_window=5,auc_window=6,auc_mode=shadow,auc_enabled=no")
-	const gone = "is deprecated, and the next version does not have it: presets say it"
-	require.Equal(t, []string{":6: auc_bids=3: " + gone, ":6: auc_drafts=7: " + gone,
-		":6: auc_window=6: given before as 5: the last one counts", ":6: auc_mode=shadow: says nothing with auc_enabled=no"}, notes)
+	_, notes := check(t, usual+"SchedulerParameters=auc_bids=3,auc_paper=yes,auc_interval=5,auc_interval=6,auc_mode=shadow,auc_enabled=no")
+	const gone = "has no effect any more, and is an error in the next version: "
+	require.Equal(t, []string{":6: auc_bids=3: " + gone + "presets say it", ":6: auc_paper=yes: " + gone + "use auc_preset=paper",
+		":6: auc_interval=6: given before as 5: the last one counts", ":6: auc_mode=shadow: says nothing with auc_enabled=no"}, notes)
 }
 
 func TestTheRestOfTheFile(t *testing.T) {

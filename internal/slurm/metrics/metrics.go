@@ -42,7 +42,6 @@ var counters = []number{
 	{"jobs_left_started_total", "Jobs that were left to Slurm's own schedulers and have started.", "left_waits.started"},
 	{"jobs_left_wait_seconds_total", "How long these have waited, in all.", "left_waits.sum_s"},
 	{"saves_failed_total", "Saves of Slurm's state before a launch that failed.", "saves_failed"},
-	{"worker_failures_total", "Worker processes of auc_solver that failed.", "solver.worker_failures"},
 	{"input_starts_total", "Starts of jobs that name an input file.", "files.starts"},
 	{"input_starts_on_holders_total", "Of these, starts on nodes that all held the file.", "files.on_holders"},
 }

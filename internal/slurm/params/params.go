@@ -7,7 +7,6 @@ package params
 
 import (
 	"fmt"
-	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,17 +18,15 @@ import (
 
 // Params are the settings of the plug-in, with defaults for what is not given or wrong.
 type Params struct {
-	Enabled, Shadow, Save, BeyondWaits, Locality, AtOnce, Preempt         int32 // 0 or 1
-	Interval, DelayMs, StartMs, LockPercent, DeadlineMs, NetS, UsersShare int32
-	FileMemory, ShadowMB, Offers                                          int32
+	Enabled, Shadow, Locality, AtOnce, Preempt      int32 // 0 or 1
+	Interval, DelayMs, DeadlineMs, NetS, UsersShare int32
 
-	Counts  bool  // the policy counts memory, GPUs by type and licences
 	Limit   int32 // jobs handed to the library: window + depth
 	MaxRPCs int32 // Slurm's max_rpc_cnt; 0: none
 
-	Engine                         string // settings of the library: "key=value key=value"
-	Status, ShadowFile, Partitions string
-	// Said is for the log: what is wrong, or deprecated.
+	Engine             string // settings of the library: "key=value key=value"
+	Status, Partitions string
+	// Said is for the log: what is wrong, or has no effect any more.
 	Said []Said
 }
 
@@ -39,99 +36,149 @@ type Said struct {
 	Text  string
 }
 
-// kind is where a value goes, beside what it may be.
-type kind struct {
+// known is a setting: what it may be, where it goes, and what docs/settings.md says of it.
+type known struct {
 	settings.Setting
-	engine bool                    // it goes to the library
-	text   func(p *Params) *string // of a path or a word
-	path   bool
+	usual, values string
+	engine, path  bool                    // it goes to the library; it is an absolute path
+	text          func(p *Params) *string // of a path or a word
 }
-
-// Worker is where the package puts the command, which is the worker process too.
-const Worker = "/usr/bin/aucsched"
 
 var noYes = []string{"no", "yes"}
 
-var known = func() map[string]kind {
-	all := make(map[string]kind)
-	for _, s := range []settings.Setting{
-		{Name: "interval", Field: "Interval", Low: 1, High: 3600, Normal: 3},
-		{Name: "delay_ms", Field: "DelayMs", High: 60000, Normal: 1000},
-		{Name: "start_ms", Field: "StartMs", Low: 1, High: 60000, Normal: 500},
-		{Name: "lock_percent", Field: "LockPercent", Low: 1, High: 100, Normal: 10},
-		{Name: "deadline_ms", Field: "DeadlineMs", Low: 1, High: 600000, Normal: 500},
-		{Name: "file_memory", Field: "FileMemory", High: 1<<31 - 1},
-		{Name: "slurm_bids", Field: "Offers", High: 10000},
-		{Name: "net_s", Field: "NetS", High: 86400, Normal: -1},
-		{Name: "users_share", Field: "UsersShare", High: 100, Normal: 100},
-		{Name: "shadow_mb", Field: "ShadowMB", Low: 1, High: 4096, Normal: 16},
-		{Name: "enabled", Field: "Enabled", Values: noYes, Normal: 1},
-		{Name: "mode", Field: "Shadow", Values: []string{"on", "shadow"}},
-		{Name: "save", Field: "Save", Values: noYes, Normal: 1},
-		{Name: "beyond", Field: "BeyondWaits", Values: []string{"slurm", "wait"}, Normal: -1},
-		{Name: "locality", Field: "Locality", Values: noYes},
-		{Name: "at_once", Field: "AtOnce", Values: noYes, Normal: -1},
-		{Name: "preempt", Field: "Preempt", Values: noYes, Normal: 1},
-		{Name: "alternatives", Values: noYes}, // these two are job_submit's
-		{Name: "gpu_ranges", Values: noYes},
-	} {
-		all[s.Name] = kind{Setting: s}
+// sites are the settings of a site.
+var sites = []known{
+	{Setting: settings.Setting{Name: "preset", Values: settings.Names(), Meaning: "what is scheduled for: see below"},
+		usual: "default", engine: true},
+	{Setting: settings.Setting{Name: "enabled", Field: "Enabled", Values: noYes, Normal: 1,
+		Meaning: "no: Slurm's own schedulers alone; running jobs are not touched"}},
+	{Setting: settings.Setting{Name: "mode", Field: "Shadow", Values: []string{"on", "shadow"},
+		Meaning: "shadow: the auction decides and starts nothing, see [shadow](slurm.md#shadow)"}},
+	{Setting: settings.Setting{Name: "partitions",
+		Meaning: "the auction for jobs of these partitions alone; others are Slurm's, see [below](slurm.md#for-a-part-of-the-jobs)"},
+		usual: "all", values: "names, `a,b`", text: func(p *Params) *string { return &p.Partitions }},
+	{Setting: settings.Setting{Name: "users_share", Field: "UsersShare", High: 100, Normal: 100,
+		Meaning: "the auction for so many percent of the users, always the same ones"}},
+	{Setting: settings.Setting{Name: "interval", Field: "Interval", Low: 1, High: 3600, Normal: 3,
+		Meaning: "seconds from one cycle to the next, at most"}},
+	{Setting: settings.Setting{Name: "deadline_ms", Field: "DeadlineMs", Low: 1, High: 600000, Normal: 500,
+		Meaning: "milliseconds after which a decision is due, whatever it has come to"}},
+	{Setting: settings.Setting{Name: "objective", Values: settings.Find("objective").Values, Meaning: settings.Find("objective").Meaning},
+		usual: "the preset's", engine: true},
+	{Setting: settings.Setting{Name: "preempt", Field: "Preempt", Values: noYes, Normal: 1,
+		Meaning: "no: Slurm preempts for jobs that find no place, job by job, see [preemption](slurm.md#preemption)"}},
+	{Setting: settings.Setting{Name: "gpu_ranges", Values: noYes, Normal: 1,
+		Meaning: "no: jobs with [ranges of GPUs](slurm.md#what-changes-for-users) are refused at submission, " +
+			"for sites with [rules of their own](slurm-install.md#rules-of-your-own)"}},
+	{Setting: settings.Setting{Name: "alternatives", Values: noYes, Normal: 1,
+		Meaning: "no: the same for jobs with [alternative requests](slurm.md#alternative-requests)"}},
+	{Setting: settings.Setting{Name: "locality", Field: "Locality", Values: noYes,
+		Meaning: "yes: jobs may name an [input file](slurm.md#input-files), and prefer nodes that hold it"}},
+	{Setting: settings.Setting{Name: "invasic", Meaning: "jobs of this partition are negotiated by an invasive resource manager: " +
+		"[invasive-slurm.md](invasive-slurm.md#settings)"}, usual: "none", values: "a partition"},
+	{Setting: settings.Setting{Name: "invasic_socket", Meaning: "where its jobs find the manager"},
+		usual: "/var/lib/aucsched-invasive/run/jobs", path: true},
+	{Setting: settings.Setting{Name: "invasic_urgent", Meaning: "the QOS whose jobs are urgent there; `*`: each job says so itself"},
+		usual: "none", values: "a QOS, `*`"},
+	{Setting: settings.Setting{Name: "status", Meaning: "the file that `aucsched status` reads"},
+		usual: "StateSaveLocation/aucsched.status", path: true, text: func(p *Params) *string { return &p.Status }},
+	{Setting: settings.Setting{Name: "record", Meaning: "each cycle as it was given to the library, and its decisions, " +
+		"up to 64 MB; a new `slurmctld` begins anew. `cshim/ctest/replay.c` repeats them"},
+		usual: "none", path: true, engine: true},
+	{Setting: settings.Setting{Name: "library", Meaning: "libaucsched.so; another one is loaded when `slurmctld` is restarted"},
+		usual: "beside the plug-ins", path: true},
+}
+
+// gone are settings that have a fixed value now; what the log says of them. With auc_lab=yes, which is
+// for tests and experiments, those that are in labs have an effect all the same.
+var gone = map[string]string{
+	"delay_ms":     "a cycle follows a submission after 1000 ms, or sooner",
+	"start_ms":     "starts hold Slurm's locks for 500 ms at most",
+	"lock_percent": "cycles hold Slurm's locks for 10% of the time at most",
+	"save":         "starts are always saved before they are launched",
+	"beyond":       "Slurm may start the jobs behind those that take part",
+	"net_s":        "a job that the auction passes over although Slurm could start it is Slurm's after 60 s",
+	"at_once":      "a job that nobody waits before is always started at its submission",
+	"slurm_bids":   "there are no such bids any more: they gained nothing",
+	"file_memory":  "a node keeps as much of input files as its RealMemory",
+	"file_age":     "a file is taken to be gone when it was not read for a day",
+	"shadow":       "the file is StateSaveLocation/aucsched.shadow",
+	"shadow_mb":    "16 MB are kept",
+	"policy":       "auction2 decides; the older policies are for simulations",
+	"node_limits":  "auction2 decides; the older policies are for simulations",
+	"on_timeout":   "auction2 decides; the older policies are for simulations",
+	"solver":       "the solver of the library decides",
+	"worker":       "the solver of the library decides",
+	"keep_holes":   "it is always on",
+	"paper":        "use auc_preset=paper",
+	"throughput":   "use auc_preset=packed",
+}
+
+// labs are the settings of tests and experiments.
+var labs = []known{
+	{Setting: settings.Setting{Name: "delay_ms", Field: "DelayMs", High: 60000, Normal: 1000}},
+	{Setting: settings.Setting{Name: "net_s", Field: "NetS", High: 86400, Normal: -1}},
+	{Setting: settings.Setting{Name: "at_once", Field: "AtOnce", Values: noYes, Normal: -1}},
+	{Setting: settings.Setting{Name: "policy", Values: []string{"auction2", "auction1", "ipsched"}}, engine: true},
+	{Setting: settings.Setting{Name: "node_limits", Values: noYes}, engine: true},
+	{Setting: settings.Setting{Name: "on_timeout", Values: []string{"incumbent", "halve"}}, engine: true},
+}
+
+func init() {
+	for _, s := range settings.All {
+		if s.Name == "objective" || s.Name == "goal" || s.Name == "keep_holes" {
+			continue
+		}
+		s.Field = "" // of another struct
+		labs = append(labs, known{Setting: s, engine: true})
+		gone[s.Name] = "presets say it"
 	}
-	for _, s := range append([]settings.Setting{
-		{Name: "preset", Values: settings.Names()},
-		{Name: "policy", Values: []string{"auction2", "auction1", "ipsched"}},
-		{Name: "node_limits", Values: noYes},
-		{Name: "on_timeout", Values: []string{"incumbent", "halve"}},
-		{Name: "solver", Values: []string{"native", "auto", "highs"}},
-		{Name: "file_age", High: 31536000, Seconds: true},
-	}, settings.All...) {
-		if s.Name != "goal" {
-			s.Field = "" // of another struct
-			all[s.Name] = kind{Setting: s, engine: true}
+}
+
+// find is a setting of one of the tables, nil if there is none.
+func find(name string, tables ...[]known) *known {
+	for _, table := range tables {
+		if i := slices.IndexFunc(table, func(k known) bool { return k.Name == name }); i >= 0 {
+			return &table[i]
 		}
 	}
-	for _, p := range settings.Presets {
-		if p.Old != "" {
-			all[p.Old] = kind{Setting: settings.Setting{Name: p.Old, Values: noYes}, engine: true}
-		}
-	}
-	for name, field := range map[string]func(p *Params) *string{
-		"status": func(p *Params) *string { return &p.Status }, "shadow": func(p *Params) *string { return &p.ShadowFile },
-		"library": nil, "invasic_socket": nil, "worker": nil, "record": nil,
-	} {
-		all[name] = kind{Setting: settings.Setting{Name: name}, text: field, path: true, engine: name == "worker" || name == "record"}
-	}
-	all["partitions"] = kind{text: func(p *Params) *string { return &p.Partitions }}
-	all["invasic"], all["invasic_urgent"] = kind{}, kind{} // job_submit's, as its socket
-	return all
-}()
+	return nil
+}
 
 // Names are those of all settings, without "auc_".
-func Names() []string { return slices.Sorted(maps.Keys(known)) }
+func Names() (names []string) {
+	for i := range sites {
+		names = append(names, sites[i].Name)
+	}
+	return names
+}
 
 // Wrong says what a value must be instead, "" if it is fine, and whether there is such a setting.
 func Wrong(name, value string) (why string, ok bool) {
-	k, ok := known[name]
-	_, parses := k.Parse(value)
-	switch {
-	case !ok:
+	k := find(name, sites)
+	if k == nil {
 		return "there is no such setting", false
-	case k.Values != nil && !parses:
-		return "must be " + strings.Join(k.Values, ", "), true
-	case k.Values == nil && k.High > 0 && !parses:
-		return fmt.Sprintf("must be a whole number from %d to %d", k.Low, k.High), true
-	case k.path && !filepath.IsAbs(value):
-		return "must be an absolute path", true
-	case value == "":
-		return "must not be empty", true
 	}
-	return "", true
+	return k.wrong(value), true
 }
 
-// Instead says why the next version has no such setting; "" if it has.
-func Instead(name string) string {
-	return strings.Replace(settings.Instead(name), "preset=", "use auc_preset=", 1)
+func (k *known) wrong(value string) string {
+	_, parses := k.Parse(value)
+	switch {
+	case k.Values != nil && !parses:
+		return "must be " + strings.Join(k.Values, ", ")
+	case k.Values == nil && k.High > 0 && !parses:
+		return fmt.Sprintf("must be a whole number from %d to %d", k.Low, k.High)
+	case k.path && !filepath.IsAbs(value):
+		return "must be an absolute path"
+	case value == "":
+		return "must not be empty"
+	}
+	return ""
 }
+
+// Instead says what became of a setting that earlier versions had; "" if it is none of these.
+func Instead(name string) string { return gone[name] }
 
 // Given is a word of SchedulerParameters that begins with "auc_".
 type Given struct {
@@ -182,27 +229,34 @@ func Split(text string) (all []Given) {
 // Read reads SchedulerParameters. What is wrong in it is left out.
 func Read(text string) *Params {
 	p := &Params{}
-	for _, k := range known {
-		if k.Field != "" {
-			settings.SetTo(&k.Setting, p, k.Normal)
+	for _, table := range [][]known{sites, labs} {
+		for i := range table {
+			settings.SetTo(&table[i].Setting, p, table[i].Normal)
 		}
 	}
+	given := Split(text)
+	tables := [][]known{sites}
+	if slices.Contains(given, Given{"lab", "yes", true}) {
+		tables = append(tables, labs)
+	}
 	var pairs []string // for the library, the last of each key
-	for _, g := range Split(text) {
-		why, ok := Wrong(g.Name, g.Value)
-		if !ok || !g.Assigned {
+	for _, g := range given {
+		k := find(g.Name, tables...)
+		switch instead := Instead(g.Name); {
+		case k == nil && instead != "":
+			p.say(false, "auc_%s has no effect any more, and is an error in the next version: %s", g.Name, instead)
+			continue
+		case g.Name == "lab":
+			continue
+		case k == nil || !g.Assigned:
 			p.say(true, "auc_%s: there is no such setting; ignored", strings.TrimSuffix(g.Name+"="+g.Value, "="))
 			continue
 		}
-		if instead := Instead(g.Name); instead != "" {
-			p.say(false, "auc_%s is deprecated, and the next version does not have it: %s", g.Name, instead)
-		}
-		if why != "" {
+		if why := k.wrong(g.Value); why != "" {
 			p.say(true, "auc_%s=%s: %s; using the default", g.Name, g.Value, why)
 			continue
 		}
-		k := known[g.Name]
-		if value, ok := k.Parse(g.Value); k.Field != "" && ok {
+		if value, ok := k.Parse(g.Value); ok {
 			settings.SetTo(&k.Setting, p, value)
 		}
 		if k.text != nil {
@@ -233,33 +287,23 @@ func put(pairs []string, key, value string) []string {
 
 // fillIn sets what was not given, and what the plug-in goes by of that which is for the library.
 func (p *Params) fillIn(pairs []string) {
-	has := func(pair string) bool { return slices.Contains(pairs, pair) }
 	var auction core.AuctionOptions
 	if _, err := settings.Read(&auction, pairs); err != nil {
 		auction = core.Preset("") // the library refuses them
 	}
 	p.Limit = int32(auction.Window + auction.Depth)
-	p.Counts = !has("policy=ipsched") && !has("policy=auction1")
-	// In the systems of the papers nobody else starts jobs.
-	alone := has("policy=ipsched") || has("preset=paper") || has("paper=yes")
-	for _, f := range []struct {
-		field        *int32
-		alone, usual int32
-	}{{&p.BeyondWaits, 1, 0}, {&p.NetS, 0, 60}, {&p.AtOnce, 0, 1}} {
-		if *f.field < 0 && alone {
-			*f.field = f.alone
-		} else if *f.field < 0 {
-			*f.field = f.usual
-		}
+	net, atOnce := int32(60), int32(1)
+	if slices.Contains(pairs, "policy=ipsched") || slices.Contains(pairs, "preset=paper") { // nobody else starts jobs there
+		net, atOnce = 0, 0
+	}
+	if p.NetS < 0 {
+		p.NetS = net
+	}
+	if p.AtOnce < 0 {
+		p.AtOnce = atOnce
 	}
 	if p.Shadow != 0 { // these are questions to Slurm's selection, and starts
-		p.Offers, p.NetS, p.AtOnce, p.Save = 0, 0, 0, 0
-	}
-	of := func(key string) int {
-		return slices.IndexFunc(pairs, func(pair string) bool { return strings.HasPrefix(pair, key+"=") })
-	}
-	if of("solver") >= 0 && !has("solver=native") && of("worker") < 0 {
-		pairs = put(pairs, "worker", Worker)
+		p.NetS, p.AtOnce = 0, 0
 	}
 	p.Engine = strings.Join(put(pairs, "deadline_ms", strconv.Itoa(int(p.DeadlineMs))), " ")
 }

@@ -193,8 +193,6 @@ func (x *Answer) turn() {
 		x.Means += ", and Slurm's own schedulers have it, in the order of priorities"
 	case "kept", "fit":
 		x.Means += ", but what is free is kept for others, or lies so that the job can't have it"
-	case "behind":
-		x.Means += ", but so many jobs come before it that the auction does not look at it"
 	case "quota":
 		x.Means += ", but with jobs that come before it a limit or licences would be exceeded"
 		x.help("when jobs that come before it have ended or are gone")

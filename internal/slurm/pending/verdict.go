@@ -90,7 +90,6 @@ var verdicts = map[string]word{
 	"kept":     {"nothing that is free suits it, and a place is kept for it", ""},
 	"late":     {"the deadline of a decision (auc_deadline_ms) came before the job's turn; it is decided next time", ""},
 	"quota":    {"with the jobs that come before it, a limit or licences would be exceeded", ""},
-	"behind":   {"it is behind the jobs that take part in the auction (auc_window), and waits until it has come so far", ""},
 	"nodes":    {"the nodes that it may use are kept for jobs that come before it, or can't take it now", ""},
 	"preempts": {"it has won a place, and starts when the jobs there that are preempted for it have ended", ""},
 }
@@ -132,8 +131,8 @@ var left = map[string]word{
 	"external":  {"it runs outside of Slurm's own launching (--external)", ""},
 	"expedited": {"it was requeued to start before all others", ""},
 	"failed":    {"three starts in a row failed, so that Slurm has it for five minutes; slurmctld's log says why", ""},
-	"overdue":   {"the auction had not started it for auc_net_s seconds although Slurm could have; Slurm has it for a while", ""},
-	"beyond":    {"it is further down the queue than the auction looks (auc_window and auc_depth)", ""},
+	"overdue":   {"the auction had not started it for a minute although Slurm could have; Slurm has it for a while", ""},
+	"beyond":    {"it is further down the queue than the auction looks", ""},
 	"place": {"the auction's model of it is rougher than its request: it found no place, and Slurm's own selection has one",
 		"give -N with --ntasks-per-node or --exclusive; ask for GPUs by node"},
 	"never": {"no nodes of this machine, as it is, can ever meet its request",

@@ -200,7 +200,7 @@ var Caveats = []string{
 	"Slurm starts a job as soon as another ends; the auction would have been asked an interval later at most. " +
 		"Such starts count as the same.",
 	"Jobs that Slurm started before a cycle saw them are not compared; " +
-		"with auc_at_once=yes Slurm would start most of them with the auction too.",
+		"Slurm would start most of them with the auction too.",
 	"Of jobs with ranges of GPUs or alternative requests Slurm starts the low end, and the first request.",
 }
 

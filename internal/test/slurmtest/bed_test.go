@@ -105,10 +105,10 @@ func beside(t *testing.T) {
 
 // quick makes a cluster react fast enough for tests; the first two are stock
 // Slurm's, and must hold for backfill too. Most tests are about what the auction decides:
-// it decides about the first job of a queue too.
+// it decides about the first job of a queue too. auc_lab has settings count that sites can't change.
 const (
 	quickStock   = "batch_sched_delay=0,bf_interval=1"
-	quickAuction = "auc_interval=1,auc_deadline_ms=200,auc_at_once=no"
+	quickAuction = "auc_lab=yes,auc_interval=1,auc_deadline_ms=200,auc_at_once=no"
 )
 
 // A mode is a way to schedule a cluster.

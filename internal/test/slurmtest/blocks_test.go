@@ -335,3 +335,10 @@ func TestUnevenBlocks(t *testing.T) {
 	t.Logf("blocks of %d jobs: %v", len(jobs), sum)
 	require.LessOrEqual(t, sum[auction.name], sum["stock"])
 }
+
+func numbers(ids []uint32) (text []string) {
+	for _, id := range ids {
+		text = append(text, fmt.Sprint(id))
+	}
+	return text
+}

@@ -216,7 +216,6 @@ func TestSavesWhileMuchHappens(t *testing.T) {
 		time.Sleep(700 * time.Millisecond)
 	}
 	require.Greater(t, c.Faults().Hits(OpFsync), int64(20), "saves")
-	require.NoError(t, c.SetParameters(t.Context(), quickAuction+","+quickStock+",auc_save=no"))
 	time.Sleep(time.Second)
 	cancel()
 	busy.Wait()

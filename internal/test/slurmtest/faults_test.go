@@ -18,57 +18,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A solver's worker process may do what it likes: jobs start in time, by the auction.
-func TestWorkerFaults(t *testing.T) {
-	bed(t)
-	c := cluster(t, auction, optionsMachine())
-	for _, w := range []struct{ name, script string }{
-		{"missing", ""},
-		{"dies", "kill -9 $$"},
-		{"hangs", "exec sleep 1000"},
-		{"nonsense", "head -c 300000 /dev/urandom; exec sleep 1000"},
-		{"endless nonsense", "exec yes"},
-		{"says nothing", "cat >/dev/null"},
-	} {
-		path := c.path("work", "worker")
-		os.Remove(path)
-		if w.script != "" {
-			require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+w.script+"\n"), 0o755))
-		}
-		for _, solver := range []string{"auto", "highs"} {
-			t.Run(w.name+" "+solver, func(t *testing.T) {
-				if solver == "auto" {
-					slow(t)
-				}
-				require.NoError(t, c.SetParameters(t.Context(),
-					fmt.Sprintf("%s,%s,auc_solver=%s,auc_worker=%s", quickAuction, quickStock, solver, path)))
-				waitSetting(t, c, "worker="+path)
-				requireStartsInTime(t, c)
-				if solver == "highs" {
-					require.NoError(t, c.poll(t.Context(), patience,
-						"the status to count failures: the worker was asked", func() (bool, error) {
-							s, err := c.Status()
-							return err == nil && s.Solver.WorkerFailures > 0, nil
-						}))
-					require.Regexp(t, "aucsched: .*worker.*highs: ", c.Logs("slurmctld.log", 1<<20), "and the log says why")
-				}
-			})
-		}
-	}
-	require.Less(t, len(workers(c)), 3, "workers do not pile up: %v", workers(c))
-}
-
-// workers are the command lines of the cluster's worker scripts and what became of them.
-func workers(c *Cluster) []string {
-	var found []string
-	for _, p := range processesOf(c.Dir) {
-		if strings.Contains(p, "work/worker") || strings.Contains(p, "yes") || strings.Contains(p, "sleep 1000") {
-			found = append(found, p)
-		}
-	}
-	return found
-}
-
 // waitSetting waits until the auction says that it runs with a setting.
 func waitSetting(t *testing.T, c *Cluster, setting string) {
 	t.Helper()
@@ -228,21 +177,20 @@ func TestBadSettings(t *testing.T) {
 	beside(t)
 	m := mode{"bad", func(t *testing.T, c Config) Config {
 		return stock.setup(t, c.WithAuction(pluginDir(t),
-			"auc_interval=0,auc_window=x,auc_nonsense=1,auc_bids,auc_solver=odd,auc_deadline_ms=250,auc_at_once=no,auc_work=10000000"))
+			"auc_interval=0,auc_preset=x,auc_nonsense=1,auc_preempt,auc_deadline_ms=250,auc_at_once=no,auc_window=5"))
 	}}
 	c := cluster(t, m, Config{Groups: Uniform(4, 8, 2)})
 	id := submit(t, c, "sleep 30", "-n4", "--time=1")
 	running(t, c, patience, id)
-	requireByAuction(t, c, id)
-	for _, bad := range []string{"auc_interval=0", "auc_window=x", "auc_nonsense=1", "auc_bids", "auc_solver=odd"} {
+	for _, bad := range []string{"auc_interval=0", "auc_preset=x", "auc_nonsense=1", "auc_preempt"} {
 		require.Len(t, logLines(t, c, `error: .*`+bad+`\b`), 1, bad)
 	}
 	s, err := c.Status()
 	require.NoError(t, err)
 	require.Equal(t, 3, s.Interval)
-	require.NotContains(t, s.Settings, "window=")
+	require.NotContains(t, s.Settings, "preset=")
 	require.Contains(t, s.Settings, "deadline_ms=250", "what is right is taken")
-	require.Len(t, logLines(t, c, `auc_work is deprecated, and the next version does not have it: presets say it`), 1)
-	require.NotContains(t, s.Settings, "odd")
+	require.Len(t, logLines(t, c, `auc_window has no effect any more, and is an error in the next version: presets say it`), 1)
+	require.NotContains(t, s.Settings, "window=")
 	require.Equal(t, c.ControllerPid(), s.Pid)
 }

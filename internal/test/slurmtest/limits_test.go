@@ -16,11 +16,10 @@ import (
 // hog has Alice submit an array of 900 whole nodes to an account that may have two of them, before
 // 40 small jobs of Bob's. It returns how long Bob's have waited in the mean, or fails if they have
 // not all ended within a minute. Six of the eight nodes are idle but for them.
-func hog(t *testing.T, m mode, parameters string) time.Duration {
+func hog(t *testing.T, m mode) time.Duration {
 	t.Helper()
 	cfg := Site()
 	cfg.PrologSlurmctld = "" // which has tests of its own
-	cfg.SchedulerParameters = parameters
 	c := cluster(t, m, cfg)
 	_, err := c.Sbatch(t.Context(), as(Alice, "-A", "limited", "--nice=-200000",
 		"-N1", "-n32", "--array=1-900", "--time=5", "-o", "/dev/null"),
@@ -58,8 +57,8 @@ func hog(t *testing.T, m mode, parameters string) time.Duration {
 func TestHog(t *testing.T) {
 	slow(t)
 	beside(t)
-	means := sideBySide(t, []string{"stock", "auction", "wait"}, func(t *testing.T, i int) time.Duration {
-		return hog(t, []mode{siteStock, siteAuction, siteAuction}[i], []string{"", "", "auc_beyond=wait"}[i])
+	means := sideBySide(t, []string{"stock", "auction"}, func(t *testing.T, i int) time.Duration {
+		return hog(t, []mode{siteStock, siteAuction}[i])
 	})
 	for _, mean := range means[1:] {
 		require.Less(t, mean, means[0])

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// localityMachine has eight nodes; what the nodes keep of files is said in so many MB.
+// localityMachine has eight nodes, each of which keeps one file of 9 GB in its memory.
 func localityMachine(parameters string) Config {
-	return Config{Groups: Uniform(8, 4, 0), SchedulerParameters: "auc_delay_ms=100," + parameters}
+	return Config{Groups: Uniform(8, 4, 0), SchedulerParameters: join(",", "auc_delay_ms=100", parameters)}
 }
 
 // ranOn runs a job on a whole node, long enough for several cycles to see it, and
@@ -34,13 +34,13 @@ func ranOn(t *testing.T, c *Cluster, args ...string) string {
 // killed in between, and whoever has started the job that read the file before.
 func TestJobsGoWhereTheirFileIs(t *testing.T) {
 	beside(t)
-	c := cluster(t, auction, localityMachine("auc_locality=yes,auc_file_memory=1000"))
+	c := cluster(t, auction, localityMachine("auc_locality=yes"))
 	w := watch(t, c)
-	first := ranOn(t, c, "--comment=input=/data/a:600M") // as the auction likes it
-	require.Equal(t, "n0006", ranOn(t, c, "--comment=for me;input=/data/b:600M", "-w", "n0006", "--spread-job"), "by Slurm")
+	first := ranOn(t, c, "--comment=input=/data/a:9G") // as the auction likes it
+	require.Equal(t, "n0006", ranOn(t, c, "--comment=for me;input=/data/b:9G", "-w", "n0006", "--spread-job"), "by Slurm")
 	require.NotEqual(t, "n0006", first)
-	require.Equal(t, "n0006", ranOn(t, c, "--comment=input=/data/b:600M"))
-	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=/data/c:600M"), "nobody has read that file")
+	require.Equal(t, "n0006", ranOn(t, c, "--comment=input=/data/b:9G"))
+	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=/data/c:9G"), "nobody has read that file")
 	require.NotEqual(t, "n0006", ranOn(t, c), "a job without a file")
 
 	require.NoError(t, c.poll(t.Context(), patience, "what nodes hold to be saved", func() (bool, error) {
@@ -49,11 +49,11 @@ func TestJobsGoWhereTheirFileIs(t *testing.T) {
 	}))
 	kill(t, c)
 	require.NoError(t, c.waitIdle(t.Context()))
-	require.Equal(t, "n0006", ranOn(t, c, "--comment=input=/data/b:600M"), "after a kill")
+	require.Equal(t, "n0006", ranOn(t, c, "--comment=input=/data/b:9G"), "after a kill")
 
 	// There is no room for both.
-	ranOn(t, c, "--comment=input=/data/d:600M", "-w", "n0006", "--spread-job")
-	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=/data/b:600M"), "it was pushed out")
+	ranOn(t, c, "--comment=input=/data/d:9G", "-w", "n0006", "--spread-job")
+	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=/data/b:9G"), "it was pushed out")
 	s, err := c.Status()
 	require.NoError(t, err)
 	require.Equal(t, uint64(2), s.Files.Starts, "of jobs with files since the kill, by the auction")
@@ -66,8 +66,8 @@ func TestJobsGoWhereTheirFileIs(t *testing.T) {
 // A damaged file is nothing known, and said once.
 func TestDamagedFileState(t *testing.T) {
 	beside(t)
-	c := cluster(t, auction, localityMachine("auc_locality=yes,auc_file_memory=1000"))
-	ranOn(t, c, "--comment=input=/data/b:600M", "-w", "n0006", "--spread-job")
+	c := cluster(t, auction, localityMachine("auc_locality=yes"))
+	ranOn(t, c, "--comment=input=/data/b:9G", "-w", "n0006", "--spread-job")
 	path := c.path("state", "aucsched_files")
 	require.NoError(t, c.poll(t.Context(), patience, "what nodes hold to be saved", func() (bool, error) {
 		_, err := os.Stat(path)
@@ -80,16 +80,16 @@ func TestDamagedFileState(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, saved, 0o600))
 	require.NoError(t, c.StartController(t.Context()))
 	require.NoError(t, c.waitIdle(t.Context()))
-	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=/data/b:600M"))
+	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=/data/b:9G"))
 	require.Len(t, logLines(t, c, "aucsched_files: files: damaged: .*; no node is taken to hold a file"), 1)
 }
 
 // Without auc_locality nobody looks at files, and comments are anybody's.
 func TestWithoutLocality(t *testing.T) {
 	beside(t)
-	c := cluster(t, auction, localityMachine("auc_file_memory=1000"))
-	require.Equal(t, "n0006", ranOn(t, c, "--comment=input=/data/b:600M", "-w", "n0006", "--spread-job"))
-	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=/data/b:600M"))
+	c := cluster(t, auction, localityMachine(""))
+	require.Equal(t, "n0006", ranOn(t, c, "--comment=input=/data/b:9G", "-w", "n0006", "--spread-job"))
+	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=/data/b:9G"))
 	require.NotEqual(t, "n0006", ranOn(t, c, "--comment=input=what the user says"))
 	_, err := os.Stat(c.path("state", "aucsched_files"))
 	require.ErrorIs(t, err, os.ErrNotExist)

@@ -7,8 +7,7 @@ package slurmtest
 import (
 	"fmt"
 	"math/rand/v2"
-	"strings"
-	"syscall"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -35,42 +34,9 @@ func policyJob(rng *rand.Rand) (args []string, ask Ask) {
 	}
 }
 
-// restartWith has slurmctld end, and start with other SchedulerParameters.
-func restartWith(t *testing.T, c *Cluster, parameters string) {
-	t.Helper()
-	require.NoError(t, c.KillController(t.Context(), syscall.SIGTERM))
-	require.NoError(t, c.SetConfig(func(cfg *Config) { cfg.SchedulerParameters = parameters }))
-	require.NoError(t, c.StartController(t.Context()))
-}
-
-// A policy that the loaded library has not waits for slurmctld's restart, and Slurm goes on alone.
-// With the library that has all of them policies change at once.
-func TestPolicyOfAnotherLibrary(t *testing.T) {
-	beside(t)
-	c := cluster(t, auction, Config{Groups: Uniform(4, 8, 0)})
-	waitSetting(t, c, "deadline_ms=200")
-	older := join(",", quickAuction, quickStock, "auc_policy=ipsched")
-	require.NoError(t, c.SetParameters(t.Context(), older))
-	version, err := Version()
-	require.NoError(t, err)
-	if version < "23.11" { // later a reconfiguration is a restart
-		var s Status
-		require.NoError(t, c.poll(t.Context(), patience, "the policy to be refused", func() (bool, error) {
-			s, _ = c.Status()
-			return s.State == "no-library", nil
-		}), "%+v", s)
-		require.Contains(t, s.StateText, "libaucsched-older.so")
-		require.Contains(t, s.StateText, "restarted")
-		running(t, c, patience, submit(t, c, "sleep 60", "-n4", "--time=2"))
-		restartWith(t, c, older)
-	}
-	waitSetting(t, c, "policy=ipsched")
-	require.NoError(t, c.SetParameters(t.Context(), join(",", quickAuction, quickStock)))
-	var s Status
-	require.NoError(t, c.poll(t.Context(), patience, "auction2", func() (bool, error) {
-		s, _ = c.Status()
-		return s.State == "on" && !strings.Contains(s.Settings, "ipsched"), nil
-	}), "%+v", s)
+// older are the parameters of a policy that libaucsched-older.so has.
+func older(t *testing.T, policy string) string {
+	return "auc_delay_ms=200,auc_policy=" + policy + ",auc_library=" + filepath.Join(pluginDir(t), "libaucsched-older.so")
 }
 
 // Policies other than the default run a queue of all kinds to its end. What the model of ipsched
@@ -79,7 +45,7 @@ func TestPolicies(t *testing.T) {
 	beside(t)
 	for _, c := range []struct{ policy, classes string }{{"ipsched", "I"}, {"auction1", "ABC"}} {
 		t.Run(c.policy, func(t *testing.T) {
-			s := cluster(t, auction, Config{Groups: Uniform(16, 8, 2), SchedulerParameters: "auc_delay_ms=200,auc_policy=" + c.policy})
+			s := cluster(t, auction, Config{Groups: Uniform(16, 8, 2), SchedulerParameters: older(t, c.policy)})
 			w, rng := watch(t, s), rand.New(rand.NewPCG(30, 1))
 			var ids []uint32
 			together(t, s, func() {
@@ -118,7 +84,7 @@ func TestPoliciesNodeLimits(t *testing.T) {
 	for limits, nodes := range map[string]int{"yes": 4, "no": 2} {
 		t.Run(limits, func(t *testing.T) {
 			s := cluster(t, auction, Config{Groups: Uniform(4, 8, 0),
-				SchedulerParameters: "auc_delay_ms=200,auc_policy=ipsched,auc_node_limits=" + limits})
+				SchedulerParameters: older(t, "ipsched") + ",auc_node_limits=" + limits})
 			w := watch(t, s)
 			id := submit(t, s, `[ "$SLURM_NNODES" = `+fmt.Sprint(nodes)+" ] && srun true && sleep 2", "-n16", "-N4", "--time=1")
 			w.Expect(id, Ask{CPUs: 16, MinNodes: nodes, MaxNodes: nodes})

@@ -103,10 +103,9 @@ type Status struct {
 	StartFigure   Figure         `json:"start_us"`
 	Queue, Window int64
 	Solver        struct {
-		Status         string  `json:"status"`
-		Objective      float64 `json:"objective"`
-		Bound          float64 `json:"bound"`
-		WorkerFailures int64   `json:"worker_failures"`
+		Status    string  `json:"status"`
+		Objective float64 `json:"objective"`
+		Bound     float64 `json:"bound"`
 	} `json:"solver"`
 	Files struct {
 		Known     int    `json:"known"`

@@ -35,18 +35,6 @@ func TestFaultsOfSettingsAreSaid(t *testing.T) {
 		said(t, "the status is written again: "+dir+"/status")
 		require.FileExists(t, dir+"/status")
 	})
-	t.Run("worker", func(t *testing.T) {
-		require.NoError(t, c.SetParameters(t.Context(), before+",auc_preset=none,auc_solver=highs,auc_deadline_ms=1000,auc_worker=/nonexistent/worker"))
-		defer cancelAll(t, c)
-		filler := submit(t, c, "sleep 60", "-N3", "--ntasks-per-node=8", "--time=2")
-		running(t, c, patience, filler)
-		together(t, c, func() {
-			for range 12 {
-				submit(t, c, "sleep 60", "-n3", "--time=2")
-			}
-		})
-		said(t, "the worker process of auc_solver failed: ")
-	})
 	t.Run("library", func(t *testing.T) {
 		version, err := Version()
 		require.NoError(t, err)

@@ -266,21 +266,23 @@ func TestShadowOutlastsSlurmctld(t *testing.T) {
 	shadowRuns(t, c, before, after)
 	requireNoneStarted(t, c)
 
-	dir := c.path("later")
-	require.NoError(t, c.SetParameters(t.Context(), quickAuction+",auc_mode=shadow,auc_shadow="+dir+"/file"))
-	fault := "can't write " + dir + "/file: no such file or directory"
+	file := c.path("state", "aucsched.shadow")
+	require.NoError(t, os.Rename(file, file+".kept"))
+	require.NoError(t, os.Mkdir(file, 0o755))
+	fault := "can't write " + file + ": "
 	said := func(words string) func() (bool, error) {
 		return func() (bool, error) { return strings.Contains(c.Logs("slurmctld.log", 1<<20), words), nil }
 	}
+	submit(t, c, "sleep 1", "-n4", "--time=1")
 	require.NoError(t, c.poll(t.Context(), patience, fault, said(fault)))
 	submit(t, c, "sleep 1", "-n4", "--time=1")
 	time.Sleep(3 * time.Second) // some cycles
 	require.Equal(t, 1, strings.Count(c.Logs("slurmctld.log", 1<<20), fault))
-	require.NoError(t, os.Mkdir(dir, 0o755))
-	again := dir + "/file is written again"
+	require.NoError(t, os.Remove(file))
+	again := file + " is written again"
 	submit(t, c, "sleep 1", "-n4", "--time=1")
 	require.NoError(t, c.poll(t.Context(), patience, again, said(again)))
-	require.FileExists(t, dir+"/file")
+	require.FileExists(t, file)
 }
 
 // What shadow costs slurmctld, beside the auction and stock, on the same queue.

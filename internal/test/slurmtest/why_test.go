@@ -221,12 +221,6 @@ var waitsOf = []wait{
 		b.runs("-N4 -n32 --ntasks-per-node=8")
 		return b.job("-N1 -n1 --prefer=fast")
 	}, pending.Resources, "", "features", []string{"without counts and --prefer"}, endsHolders},
-	{"the window", func(b *whyBed) uint32 {
-		b.runs("-N4 -n32 --ntasks-per-node=8")
-		require.NoError(b, b.c.SetParameters(b.Context(), b.c.cfg.SchedulerParameters+",auc_window=1,auc_depth=0,auc_beyond=wait"))
-		b.job("-N1 -n8")
-		return b.job("-N1 -n1")
-	}, pending.Resources, "", "", []string{"auction says:  behind", "auc_window"}, endsHolders},
 }
 
 // limitWaits need slurmdbd.
@@ -283,7 +277,7 @@ var wordsOf = []wait{
 			b.sacctmgr("modify", "account", "limited", "set", "GrpTRES=cpu=64")
 		}},
 	{"late", func(b *whyBed) uint32 {
-		b.parameters("auc_deadline_ms=1,auc_window=2000,auc_work=0,auc_beyond=wait")
+		b.parameters("auc_deadline_ms=1,auc_window=2000,auc_work=0")
 		b.runs("-A free -N3 -n24 --ntasks-per-node=8")
 		for i := range 8 { // none of which can begin
 			b.job(fmt.Sprintf("-A free -N%d -n%d --ntasks-per-node=8 --array=1-100 --time=%d", 2+i%3, 8*(2+i%3), 60+i))
