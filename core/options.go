@@ -14,7 +14,7 @@ import (
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
-// AuctionOptions are what an Auction goes by. Preset makes them; docs/slurm.md has a table of the
+// AuctionOptions are what an Auction goes by. Preset makes them; docs/reference/settings.md has a table of the
 // presets, and of the settings that may be changed: Objective to Compact.
 type AuctionOptions struct {
 	// Objective is what the start of a job is worth.

@@ -357,7 +357,7 @@ int aucsched_abi(void);
 /* The library's version, as text; static memory. */
 const char *aucsched_version(void);
 
-/* What SchedulerParameters=auc_... of a slurm.conf say to Slurm's plug-ins; docs/settings.md has the list. Without a
+/* What SchedulerParameters=auc_... of a slurm.conf say to Slurm's plug-ins; docs/reference/settings.md has the list. Without a
  * unit: 0 or 1. */
 struct aucsched_settings {
 	int32_t enabled;
@@ -387,7 +387,7 @@ int aucsched_settings(const char *text, struct aucsched_settings *out, char *buf
  *                             libaucsched-older.so has all three, libaucsched.so auction2 alone
  *   deadline_ms=200           time of a cycle, up to an hour
  *   preset=NAME               default, none, short, throughput, packed, paper; what is given besides comes on
- *                             top (docs/slurm.md):
+ *                             top (docs/reference/settings.md):
  *   objective=priority|size|rate what a start is worth: priority; size: priority times cores; rate: priority
  *                             times the shares of all cores and GPUs, by time limit
  *   window=200                jobs of the queue that take part

@@ -10,7 +10,7 @@
 #include "aucsched.h"
 #include "compat.h"
 
-/* What SchedulerParameters=auc_... say; docs/settings.md has the list. The agent's thread alone. */
+/* What SchedulerParameters=auc_... say; docs/reference/settings.md has the list. The agent's thread alone. */
 
 typedef struct aucsched_settings auc_settings_t;
 

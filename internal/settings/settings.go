@@ -2,7 +2,7 @@
 
 // Package settings has what users may change of the auction: a preset, and seven settings on top of
 // it. Flags, the settings of libaucsched.so and of Slurm's plug-in, what
-// "aucsched check" knows and the table of docs/slurm.md are made of it.
+// "aucsched check" knows and the table of docs/reference/settings.md are made of it.
 package settings
 
 import (

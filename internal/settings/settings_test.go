@@ -17,7 +17,7 @@ var rewrite = flag.Bool("rewrite", false, "rewrite what is made of the table")
 // What is made of the table is as it says.
 func TestMade(t *testing.T) {
 	for _, c := range []struct{ file, begin, end, made string }{
-		{"docs/slurm.md", "<!-- made from internal/settings -->\n", "<!-- so far -->\n", table()},
+		{"docs/reference/settings.md", "<!-- made from internal/settings -->\n", "<!-- so far -->\n", table()},
 		{"cshim/aucsched.h", " *   preset=", " *   node_limits=", list()},
 	} {
 		path := "../../" + c.file
@@ -43,15 +43,15 @@ func TestMade(t *testing.T) {
 	}
 }
 
-// table is that of docs/slurm.md.
+// table is that of docs/reference/settings.md.
 func table() string {
 	var b strings.Builder
 	b.WriteString("| `auc_preset`, `--preset` | |\n|---|---|\n")
 	for _, p := range Presets {
 		fmt.Fprintf(&b, "| `%s` | %s |\n", p.Name, p.Meaning)
 	}
-	b.WriteString("\n| setting | flag | values | " + strings.Join(Names(), " | ") + " | |\n")
-	b.WriteString(strings.Repeat("|---", 4+len(Presets)) + "|\n")
+	b.WriteString("\n| flag | values | " + strings.Join(Names(), " | ") + " | |\n")
+	b.WriteString(strings.Repeat("|---", 3+len(Presets)) + "|\n")
 	for _, s := range All[:7] {
 		values := strings.Join(s.Values, ", ")
 		if values == "" {
@@ -60,7 +60,7 @@ func table() string {
 		if s.Seconds {
 			values += " s"
 		}
-		fmt.Fprintf(&b, "| `auc_%s` | `--%s` | %s |", s.Name, s.Flag(), values)
+		fmt.Fprintf(&b, "| `--%s` | %s |", s.Flag(), values)
 		for i := range Presets {
 			value := Presets[i].Value(&s)
 			text := fmt.Sprint(value)
@@ -93,7 +93,7 @@ func list() string {
 	for _, p := range Presets {
 		names = append(names, p.Name)
 	}
-	line("preset", "NAME", strings.Join(names, ", ")+"; what is given besides comes on top (docs/slurm.md):")
+	line("preset", "NAME", strings.Join(names, ", ")+"; what is given besides comes on top (docs/reference/settings.md):")
 	for _, s := range All[:7] {
 		values := strings.Join(s.Values, "|")
 		if values == "" {

@@ -158,7 +158,7 @@ func (r *emulatedRun) check() error {
 	return nil
 }
 
-// pluginParameters are the flags as the plug-in's settings (docs/slurm.md).
+// pluginParameters are the flags as the plug-in's settings (docs/reference/settings.md).
 func (r *emulatedRun) pluginParameters(flags *pflag.FlagSet) []string {
 	out := []string{"auc_lab=yes", "auc_policy=" + r.policy.Policy, fmt.Sprintf("auc_interval=%d", r.replay.Config.Interval)}
 	if r.policy.Policy == "ipsched" || slices.Contains(policy.Given(flags), "preset=paper") { // nobody else starts jobs there

@@ -62,7 +62,7 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 // hidden elsewhere.
 func (f *Flags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.preset, "preset", "",
-		"auctions: settings by a name: "+strings.Join(settings.Names(), ", ")+" (docs/slurm.md); other flags come on top")
+		"auctions: settings by a name: "+strings.Join(settings.Names(), ", ")+" (docs/reference/settings.md); other flags come on top")
 	for _, p := range settings.Presets {
 		if p.Old != "" {
 			flags.Bool(p.Old, false, "--preset "+p.Name)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Package params reads what SchedulerParameters of a slurm.conf says to Slurm's plug-in:
-// auc_NAME=VALUE, as docs/slurm.md has them. libaucsched.so reads it for the plug-in, and "aucsched
+// auc_NAME=VALUE, as docs/reference/settings.md has them. libaucsched.so reads it for the plug-in, and "aucsched
 // check" before slurmctld does.
 package params
 
@@ -36,7 +36,7 @@ type Said struct {
 	Text  string
 }
 
-// known is a setting: what it may be, where it goes, and what docs/settings.md says of it.
+// known is a setting: what it may be, where it goes, and what docs/reference/settings.md says of it.
 type known struct {
 	settings.Setting
 	usual, values string
@@ -53,29 +53,28 @@ var sites = []known{
 	{Setting: settings.Setting{Name: "enabled", Field: "Enabled", Values: noYes, Normal: 1,
 		Meaning: "no: Slurm's own schedulers alone; running jobs are not touched"}},
 	{Setting: settings.Setting{Name: "mode", Field: "Shadow", Values: []string{"on", "shadow"},
-		Meaning: "shadow: the auction decides and starts nothing, see [shadow](slurm.md#shadow)"}},
+		Meaning: "shadow: the auction decides and starts nothing"}},
 	{Setting: settings.Setting{Name: "partitions",
-		Meaning: "the auction for jobs of these partitions alone; others are Slurm's, see [below](slurm.md#for-a-part-of-the-jobs)"},
+		Meaning: "the auction for jobs of these partitions alone; others are Slurm's"},
 		usual: "all", values: "names, `a,b`", text: func(p *Params) *string { return &p.Partitions }},
 	{Setting: settings.Setting{Name: "users_share", Field: "UsersShare", High: 100, Normal: 100,
 		Meaning: "the auction for so many percent of the users, always the same ones"}},
 	{Setting: settings.Setting{Name: "interval", Field: "Interval", Low: 1, High: 3600, Normal: 3,
-		Meaning: "seconds from one cycle to the next, at most"}},
+		Meaning: "seconds from one cycle to the next"}},
 	{Setting: settings.Setting{Name: "deadline_ms", Field: "DeadlineMs", Low: 1, High: 600000, Normal: 500,
 		Meaning: "milliseconds after which a decision is due, whatever it has come to"}},
 	{Setting: settings.Setting{Name: "objective", Values: settings.Find("objective").Values, Meaning: settings.Find("objective").Meaning},
 		usual: "the preset's", engine: true},
 	{Setting: settings.Setting{Name: "preempt", Field: "Preempt", Values: noYes, Normal: 1,
-		Meaning: "no: Slurm preempts for jobs that find no place, job by job, see [preemption](slurm.md#preemption)"}},
+		Meaning: "no: Slurm preempts for jobs that find no place, job by job"}},
 	{Setting: settings.Setting{Name: "gpu_ranges", Values: noYes, Normal: 1,
-		Meaning: "no: jobs with [ranges of GPUs](slurm.md#what-changes-for-users) are refused at submission, " +
-			"for sites with [rules of their own](slurm-install.md#rules-of-your-own)"}},
+		Meaning: "no: jobs with ranges of GPUs are refused at submission, for sites with rules of their own"}},
 	{Setting: settings.Setting{Name: "alternatives", Values: noYes, Normal: 1,
-		Meaning: "no: the same for jobs with [alternative requests](slurm.md#alternative-requests)"}},
+		Meaning: "no: the same for jobs with alternative requests"}},
 	{Setting: settings.Setting{Name: "locality", Field: "Locality", Values: noYes,
-		Meaning: "yes: jobs may name an [input file](slurm.md#input-files), and prefer nodes that hold it"}},
-	{Setting: settings.Setting{Name: "invasic", Meaning: "jobs of this partition are negotiated by an invasive resource manager: " +
-		"[invasive-slurm.md](invasive-slurm.md#settings)"}, usual: "none", values: "a partition"},
+		Meaning: "yes: jobs may name an input file, and prefer nodes that hold it"}},
+	{Setting: settings.Setting{Name: "invasic", Meaning: "jobs of this partition are negotiated by an invasive resource manager"},
+		usual: "none", values: "a partition"},
 	{Setting: settings.Setting{Name: "invasic_socket", Meaning: "where its jobs find the manager"},
 		usual: "/var/lib/aucsched-invasive/run/jobs", path: true},
 	{Setting: settings.Setting{Name: "invasic_urgent", Meaning: "the QOS whose jobs are urgent there; `*`: each job says so itself"},

@@ -3,6 +3,11 @@
 package params
 
 import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,6 +76,65 @@ func TestEachName(t *testing.T) {
 		require.True(t, fits, name)
 		require.Empty(t, Instead(name))
 	}
+}
+
+var rewrite = flag.Bool("rewrite", false, "rewrite what is made of the tables")
+
+// The page has the tables as they are.
+func TestPage(t *testing.T) {
+	const page = "../../../docs/reference/settings.md"
+	data, err := os.ReadFile(page)
+	require.NoError(t, err)
+	text := string(data)
+	for head, made := range map[string]string{
+		"<!-- made from internal/slurm/params -->\n": siteTable(), "<!-- made from internal/slurm/params: gone -->\n": goneTable(),
+	} {
+		before, rest, found := strings.Cut(text, head)
+		_, after, ends := strings.Cut(rest, "<!-- so far -->\n")
+		require.True(t, found && ends)
+		text = before + head + made + "<!-- so far -->\n" + after
+	}
+	if *rewrite {
+		require.NoError(t, os.WriteFile(page, []byte(text), 0o666))
+	} else {
+		require.Equal(t, text, string(data), "go test ./internal/slurm/params -rewrite")
+	}
+}
+
+func siteTable() string {
+	var b strings.Builder
+	b.WriteString("| setting | default | values | |\n|---|---|---|---|\n")
+	for i := range sites {
+		k := &sites[i]
+		usual, values := k.usual, k.values
+		switch {
+		case values != "":
+		case k.path:
+			values = "an absolute path"
+		case k.Values != nil:
+			values = strings.Join(k.Values, ", ")
+		default:
+			values = fmt.Sprintf("%d-%d", k.Low, k.High)
+		}
+		switch {
+		case usual != "":
+		case k.Values != nil:
+			usual = k.Values[k.Normal]
+		default:
+			usual = fmt.Sprint(k.Normal)
+		}
+		fmt.Fprintf(&b, "| `auc_%s` | %s | %s | %s |\n", k.Name, usual, values, k.Meaning)
+	}
+	return b.String()
+}
+
+func goneTable() string {
+	var b strings.Builder
+	b.WriteString("| setting | now |\n|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		fmt.Fprintf(&b, "| `auc_%s` | %s |\n", name, gone[name])
+	}
+	return b.String()
 }
 
 func FuzzRead(f *testing.F) {
