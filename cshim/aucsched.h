@@ -55,7 +55,8 @@ extern "C" {
 /* Raised whenever a structure, a code or a meaning below changes. 5: further resources, 6: quotas, 7: switches,
  * 8: shares of GPUs, and preemption, 9: aucsched_settings(),
  * aucsched_shadow(), aucsched_status(), aucsched_tiers(),
- * aucsched_price() and aucsched_keep_files(), 10: neither offers nor worker processes. */
+ * aucsched_price() and aucsched_keep_files(), 10: aucsched_alternatives() and
+ * aucsched_topology(); neither offers nor worker processes. */
 #define AUCSCHED_ABI 10
 
 /* Return values. */
@@ -380,6 +381,11 @@ struct aucsched_settings {
  * cut to its len bytes. Returns AUCSCHED_OK; AUCSCHED_EINVAL, if the other texts have no room, or AUCSCHED_EPANIC. */
 int aucsched_settings(const char *text, struct aucsched_settings *out, char *buf, size_t len);
 
+/* Reads the alternative requests of a job, lines "#AUCSCHED --alternative ..." of its script, as a note of at most 1000
+ * bytes for the job's record; "" if there are none. types are the GPU types of the cluster, a line each. Returns AUCSCHED_OK,
+ * or AUCSCHED_EINVAL with the words for the user, in buf, which has to have room for the NUL; or AUCSCHED_EPANIC. */
+int aucsched_alternatives(const char *script, uint32_t cpus_per_task, const char *types, char *buf, size_t len);
+
 /*
  * Opens a handle. settings is NULL or "key=value" pairs separated by commas or white space:
  *   policy=auction2|auction1|ipsched  who decides: AUCSCHED2; AUCSCHED1, where the program chooses how many cores
@@ -436,6 +442,28 @@ struct aucsched_preference {
  * negative code.
  */
 int aucsched_tiers(struct aucsched_node *nodes, const struct aucsched_preference *preferences, uint32_t len);
+
+/* Where nodes stand, of Slurm's words for it. The arrays are the handle's until the next call, or its end. */
+struct aucsched_topology {
+	const struct aucsched_switch *switches;
+	const uint32_t *leaves; /* of each node */
+	uint32_t switches_len, roots;
+	uint32_t largest; /* the most nodes of a leaf */
+	uint32_t base;    /* topology/block: nodes that a block counts for; 0: Slurm does not say */
+	uint32_t levels;  /* bit l: 2^l blocks make a block, too */
+	uint32_t count;   /* blocks that Slurm tells of */
+	uint8_t blocks;   /* topology/block */
+	uint8_t other;    /* neither switches nor blocks: a ring, a torus */
+	uint8_t outside;  /* some nodes are of no leaf */
+	uint8_t reserved[5];
+};
+
+/*
+ * Reads them: of each node its name, its address "top.leaf.node" and the pattern of that, "switch.switch.node"; and what
+ * "scontrol show topology" prints, if that has sizes of blocks. All may be NULL. Returns AUCSCHED_OK or a negative code.
+ */
+int aucsched_topology(int64_t handle, const char *const *names, const char *const *addresses, const char *const *patterns,
+		      uint32_t nodes, const char *sizes, struct aucsched_topology *out);
 
 /* What is lost when a running job is preempted, of which a price is made. */
 struct aucsched_stake {

@@ -796,7 +796,8 @@ static void _cycle(bool wanted)
 	auc_alone_begin();
 	waits = auc_holds_tend(hooks, &starts);
 	started = starts.launches_len;
-	auc_snapshot_take(&snapshot, &settings, hooks, ++cycle_number);
+	auc_snapshot_take(&snapshot, &settings, &library, hooks,
+			  ++cycle_number);
 	if (!snapshot.in.jobs_len) {
 		started |= _start_overdue(NULL);
 		auc_alone_end(&snapshot);
@@ -875,7 +876,7 @@ static void _shadow_cycle(bool wanted)
 	}
 	auc_shadow_begin();
 	auc_shadow_look(path);
-	auc_snapshot_take(&snapshot, &settings, NULL, ++cycle_number);
+	auc_snapshot_take(&snapshot, &settings, &library, NULL, ++cycle_number);
 	auc_shadow_end();
 	locked = _unlock(since);
 	auc_figure_add(&status.snapshot_us, locked);
@@ -1062,13 +1063,13 @@ static void _free(void)
 	auc_holds_free();
 	auc_overdue_free();
 	auc_scope_free();
+	auc_topology_free();
 	unlock_slurmctld(locks);
 	_keep_files(true);
 	auc_library_close(&library);
 	auc_shadow_free();
 	in_shadow = false;
 	auc_snapshot_free(&snapshot);
-	auc_topology_free();
 	memset(&settings, 0, sizeof(settings));
 	auc_starts_free(&starts);
 	xfree(status.state_text);

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "common.h"
 #include "compat.h"
+#include "library.h"
 #include "request.h"
 #include "select_hooks.h"
 #include "src/common/env.h"
@@ -310,6 +313,26 @@ static bool _is_type(const char *name)
 	return false;
 }
 
+/* All types, a line each. xfree() */
+static char *_types(void)
+{
+	char *types = xstrdup("\n");
+
+	for (int n = 0; n < node_record_count; n++) {
+		gres_node_state_t *gpus = _gpus_of(node_record_table_ptr[n]);
+
+		for (int i = 0; gpus && (i < gpus->type_cnt); i++) {
+			char *line = xstrdup_printf("\n%s\n", gpus->type_name[i] ?
+						    gpus->type_name[i] : "");
+
+			if (!strstr(types, line))
+				xstrcat(types, line + 1);
+			xfree(line);
+		}
+	}
+	return types;
+}
+
 /* The most GPUs, of a type or ("") of any, that a node has. */
 static uint64_t _most_gpus(const char *type)
 {
@@ -414,23 +437,53 @@ static int _check_alternatives(const auc_alternative_t *alternatives, int len,
 	return SLURM_SUCCESS;
 }
 
-/* Takes the alternatives out of the script, into the note. */
+/* Has the library read the script. IN/OUT buf - the note, or words for the user. RET an error of Slurm */
+static int _read_script(const char *script, uint32_t cpus_per_task, char *buf,
+			size_t len)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static auc_library_t library;
+	char *why = NULL, *types = NULL;
+	int rc = SLURM_SUCCESS;
+
+	slurm_mutex_lock(&lock);
+	if (!library.version)	/* it stays */
+		rc = auc_library_load(&library, slurm_conf.sched_params, &why);
+	slurm_mutex_unlock(&lock);
+	if (rc) {
+		info("aucsched: a script could not be looked at for alternatives: %s",
+		     why);
+		xfree(why);
+		snprintf(buf, len, "aucsched: alternatives can't be read here now: slurmctld's log says why");
+		return ESLURM_NOT_SUPPORTED;
+	}
+	types = _types();
+	rc = library.alternatives(script, cpus_per_task, types, buf, len);
+	xfree(types);
+	return rc ? EINVAL : SLURM_SUCCESS;
+}
+
+/* Takes the alternatives out of the script, into the note. The library is asked of scripts that may have some alone. */
 static int _take_alternatives(job_desc_msg_t *job_desc, char **err_msg)
 {
-	auc_alternative_t alternatives[AUC_ALTERNATIVES];
 	uint32_t cpus_per_task = (job_desc->cpus_per_task == NO_VAL16) ? 1 :
 		MAX(job_desc->cpus_per_task, 1);
-	char *error = NULL;
-	int len = auc_alternatives_parse(job_desc->script, cpus_per_task,
-					 _is_type, alternatives, &error), rc;
+	auc_alternative_t alternatives[AUC_ALTERNATIVES];
+	char **comment = &job_desc->admin_comment, note[2048] = "";
+	int rc;
 
-	if (len < 0)
-		return _refuse_submit(err_msg, error, EINVAL);
-	if ((rc = _check_alternatives(alternatives, len, err_msg)))
-		return rc;
-	auc_alternatives_set_note(&job_desc->admin_comment, alternatives, len);
-	auc_note_drop(&job_desc->admin_comment, AUC_FIRST_NOTE);
-	return SLURM_SUCCESS;
+	auc_note_drop(comment, AUC_ALTERNATIVES_NOTE);
+	auc_note_drop(comment, AUC_FIRST_NOTE);
+	if (!job_desc->script || !strstr(job_desc->script, "#AUCSCHED"))
+		return SLURM_SUCCESS;
+	if ((rc = _read_script(job_desc->script, cpus_per_task, note,
+			       sizeof(note))))
+		return _refuse_submit(err_msg, xstrdup(note), rc);
+	if (!note[0])
+		return SLURM_SUCCESS;
+	auc_note_set(comment, AUC_ALTERNATIVES_NOTE, note);
+	return _check_alternatives(alternatives, auc_alternatives_find_note(
+					   *comment, alternatives), err_msg);
 }
 
 /* Slurm bounds a job's texts but this one, which others than administrators write here alone. */

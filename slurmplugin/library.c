@@ -52,7 +52,7 @@ static int _resolve(auc_library_t *library, char **why)
 	}
 #define FIND(name) \
 	all &= (library->name = dlsym(library->handle, "aucsched_" #name)) != NULL;
-	FIND(settings) FIND(open) FIND(configure) FIND(tiers) FIND(price)
+	FIND(settings) FIND(alternatives) FIND(open) FIND(configure) FIND(topology) FIND(tiers) FIND(price)
 	FIND(cycle) FIND(keep_files) FIND(status) FIND(shadow)
 	FIND(last_error) FIND(close)
 	if (!all) {

@@ -10,7 +10,10 @@
 #include "aucsched.h"
 #include "settings.h"
 
-/* Loading libaucsched.so, and calling it. The agent's thread, without a lock. */
+/*
+ * Loading libaucsched.so, and calling it. The agent's thread, without a lock; job_submit has a library_t of
+ * its own, for what needs no handle.
+ */
 
 typedef struct auc_library {
 	void *handle;		/* of dlopen(); never closed: Go can't be unloaded */
@@ -19,8 +22,13 @@ typedef struct auc_library {
 	int64_t scheduler;	/* of aucsched_open(); 0: none */
 	int (*settings)(const char *, struct aucsched_settings *, char *,
 			size_t);
+	int (*alternatives)(const char *, uint32_t, const char *, char *,
+			    size_t);
 	int64_t (*open)(const char *, char *, size_t);
 	int (*configure)(int64_t, const char *);
+	int (*topology)(int64_t, const char *const *, const char *const *,
+			const char *const *, uint32_t, const char *,
+			struct aucsched_topology *);
 	int (*tiers)(struct aucsched_node *, const struct aucsched_preference *,
 		     uint32_t);
 	int (*price)(const struct aucsched_input *, struct aucsched_running *,

@@ -30,7 +30,8 @@ extern bool auc_are_alike(const job_record_t *a, const job_record_t *b);
  * Adds the switches above the nodes, none with other topologies. After auc_add_nodes(). Node read
  * lock.
  */
-extern void auc_add_topology(auc_snapshot_t *snapshot);
+extern void auc_add_topology(auc_snapshot_t *snapshot,
+			     const auc_library_t *library);
 
 /*
  * Has a job demand of switches what Slurm would hold it to.

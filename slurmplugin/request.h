@@ -12,10 +12,7 @@
 
 #include "compat.h"
 
-/*
- * Parts of a text that are looked at where they are, and the numbers in them: for reading
- * alternative requests.
- */
+/* Parts of a text that are looked at where they are, and the numbers in them. */
 
 /* What the auction counts with, and fields of a job's record hold. */
 #define MOST_NODES 1048576
@@ -28,11 +25,6 @@ typedef struct {
 	const char *at;
 	size_t len;
 } word_t;
-
-static inline bool auc_blank(char c)
-{
-	return isspace((unsigned char) c);
-}
 
 static inline bool auc_is(word_t word, const char *text)
 {
@@ -175,15 +167,7 @@ typedef struct {
 extern bool auc_alternative_counts(const auc_alternative_t *alternative,
 				   uint32_t cpus_per_task);
 
-/*
- * Notes len alternatives in *comment, in place of those there; without any it takes the note
- * out.
- */
-extern void auc_alternatives_set_note(char **comment,
-				      const auc_alternative_t *alternatives,
-				      int len);
-
-/* The noted alternatives. RET how many; 0 too if the note is none of ours */
+/* The alternatives that the library has noted. RET how many; 0 too if the note is none of ours */
 extern int auc_alternatives_find_note(const char *comment,
 				      auc_alternative_t *alternatives);
 
@@ -204,27 +188,6 @@ extern bool auc_first_set_note(char **comment, const auc_first_t *first);
 
 /* OUT first - its tres_per_node, if there is one, is to be xfree()d by the caller */
 extern bool auc_first_find_note(const char *comment, auc_first_t *first);
-
-/*
- * Alternative requests of a job: lines of its script such as
- *
- *	#AUCSCHED --alternative --nodes=4 --ntasks-per-node=8 --gres=gpu:2
- *
- * before the first command, one line an alternative. Plain string work.
- */
-
-/*
- * Reads the alternatives out of a batch script, down to its first command.
- * IN script - may be NULL
- * IN cpus_per_task - the job's, at least 1
- * IN is_type - whether a name is a GPU type of the cluster
- * OUT alternatives - AUC_ALTERNATIVES of them
- * OUT error - set with -1: one line that names the script's line, caller must xfree()
- * RET how many, or -1 if one is wrong
- */
-extern int auc_alternatives_parse(const char *script, uint32_t cpus_per_task,
-				  bool (*is_type)(const char *name),
-				  auc_alternative_t *alternatives, char **error);
 
 /*
  * Input files of jobs, --comment=input=PATH:SIZE: reading them. Plain string work, shared by

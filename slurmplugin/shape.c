@@ -50,84 +50,13 @@ extern char *auc_feature_of(const char *features, int i)
 /* As many as Slurm has. */
 #define LEVELS 16
 
-/* The number after a key of a line, 0 if it is not there. */
-static uint64_t _number(const char *line, const char *end, const char *key)
-{
-	const char *at = strstr(line, key);
-
-	return (at && (at < end)) ? strtoul(at + strlen(key), NULL, 10) : 0;
-}
-
-static void _add_block(auc_blocks_t *blocks, const char *name)
-{
-	int len = strcspn(name, " \n");
-
-	xrecalloc(blocks->names, blocks->count + 1, sizeof(char *));
-	blocks->names[blocks->count++] = xstrdup_printf("%.*s", len, name);
-}
-
-/* RET false if no job can be told what the size means */
-static bool _add_size(auc_blocks_t *blocks, uint64_t size, bool joined)
-{
-	if (!joined && !blocks->base)
-		blocks->base = size;
-	if (!joined)
-		return size && (size == blocks->base);
-	for (int level = 1; blocks->base && (level < LEVELS); level++)
-		if (size == ((uint64_t) blocks->base << level)) {
-			blocks->levels |= 1u << level;
-			return true;
-		}
-	return false;
-}
-
-extern bool auc_blocks_read(auc_blocks_t *blocks, const char *text)
-{
-	bool ok = true;
-
-	memset(blocks, 0, sizeof(*blocks));
-	blocks->levels = 1;
-	for (const char *line = text; ok && line && *line; ) {
-		const char *end = line + strcspn(line, "\n");
-		bool joined = !xstrncmp(line, "AggregatedBlock=", 16);
-
-		if (joined || !xstrncmp(line, "BlockName=", 10)) {
-			if (!joined)
-				_add_block(blocks, line + 10);
-			ok = _add_size(blocks, _number(line, end, " BlockSize="),
-				       joined);
-		}
-		line = *end ? end + 1 : end;
-	}
-	if (!ok || !blocks->count)
-		auc_blocks_free(blocks);
-	return blocks->count;
-}
-
-extern void auc_blocks_free(auc_blocks_t *blocks)
-{
-	for (uint32_t i = 0; i < blocks->count; i++)
-		xfree(blocks->names[i]);
-	xfree(blocks->names);
-	memset(blocks, 0, sizeof(*blocks));
-}
-
-extern uint32_t auc_block_of(const auc_blocks_t *blocks, const char *name)
-{
-	uint32_t i = 0;
-
-	while ((i < blocks->count) && xstrcmp(blocks->names[i], name))
-		i++;
-	return i;
-}
-
 static uint64_t _divide_up(uint64_t a, uint64_t b)
 {
 	return (a + b - 1) / b;
 }
 
 /* The first level from one on. RET -1 if there is none */
-static int _level_from(const auc_blocks_t *blocks, int level)
+static int _level_from(const struct aucsched_topology *blocks, int level)
 {
 	while ((level < LEVELS) && !(blocks->levels & (1u << level)))
 		level++;
@@ -135,7 +64,7 @@ static int _level_from(const auc_blocks_t *blocks, int level)
 }
 
 /* The last level before one. */
-static int _level_before(const auc_blocks_t *blocks, int level)
+static int _level_before(const struct aucsched_topology *blocks, int level)
 {
 	for (level--; level > 0; level--)
 		if ((level < LEVELS) && (blocks->levels & (1u << level)))
@@ -143,7 +72,7 @@ static int _level_before(const auc_blocks_t *blocks, int level)
 	return MAX(level, 0);
 }
 
-static const char *_whole_job(const auc_blocks_t *blocks, uint32_t nodes,
+static const char *_whole_job(const struct aucsched_topology *blocks, uint32_t nodes,
 			      struct aucsched_job *job)
 {
 	uint64_t needs = _divide_up(nodes, blocks->base), most, in_block;
@@ -168,8 +97,9 @@ static const char *_whole_job(const auc_blocks_t *blocks, uint32_t nodes,
 	return NULL;
 }
 
-extern const char *auc_block_demand(const auc_blocks_t *blocks, uint32_t nodes,
-				    uint32_t segment, struct aucsched_job *job)
+extern const char *auc_block_demand(const struct aucsched_topology *blocks,
+				    uint32_t nodes, uint32_t segment,
+				    struct aucsched_job *job)
 {
 	if (segment && ((segment > blocks->base) || (nodes % segment)))
 		return "segment";	/* Slurm will refuse it */

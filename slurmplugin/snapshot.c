@@ -315,6 +315,7 @@ static void _drop_verdict(uint32_t job_id)
 }
 
 extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
+			      const auc_library_t *library,
 			      auc_select_hooks_t *hooks, uint32_t cycle)
 {
 	_clear(s, cycle);
@@ -324,7 +325,7 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_add_nodes(s);
 	auc_add_shares(s);
 	auc_add_preferences(s);
-	auc_add_topology(s);
+	auc_add_topology(s, library);
 	auc_add_asleep(s);
 	auc_add_stores(s, settings);
 	auc_begin_resources(s);

@@ -604,6 +604,26 @@ static void test_parameters(void)
 	EXPECT(aucsched_settings(NULL, &s, buf, sizeof buf) == AUCSCHED_OK && s.said == NULL && s.net_s == 60);
 }
 
+/* The note of a script's alternatives, and where nodes stand. */
+static void test_texts(void)
+{
+	static const char *names[] = {"n1", NULL, "n3"}, *addresses[] = {"top.a.n1", NULL, "top.b.n3"}, *patterns[] = {"switch.switch.node", NULL, NULL};
+	struct aucsched_topology t;
+	int64_t h = must_open("");
+	char buf[64];
+
+	EXPECT(aucsched_alternatives("#AUCSCHED --alternative -n2 --gres=gpu:a:1\n", 1, "\nb\na\n", buf, sizeof buf) == AUCSCHED_OK);
+	EXPECT(!strcmp(buf, "n2,N1-0,gpu:a:1-1"));
+	EXPECT(aucsched_alternatives("#AUCSCHED -n2", 1, NULL, buf, sizeof buf) == AUCSCHED_EINVAL && !strncmp(buf, "#AUCSCHED in script line 1: -n2: ", 33));
+	EXPECT(aucsched_alternatives(NULL, 1, NULL, buf, sizeof buf) == AUCSCHED_OK && buf[0] == '\0');
+	EXPECT(aucsched_topology(h, names, addresses, patterns, 3, NULL, &t) == AUCSCHED_OK);
+	EXPECT(t.switches_len == 3 && t.roots == 1 && t.largest == 1 && !t.blocks && !t.other && t.outside && t.base == 0);
+	EXPECT(t.leaves[0] == 1 && t.leaves[1] == AUCSCHED_NO_SWITCH && t.leaves[2] == 2 && t.switches[2].parent == 0);
+	EXPECT(aucsched_topology(h, names, NULL, patterns, 3, NULL, &t) == AUCSCHED_EINVAL);
+	EXPECT(aucsched_topology(h, NULL, NULL, NULL, 0, "x", &t) == AUCSCHED_OK && t.switches_len == 0 && t.leaves == NULL);
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
+}
+
 static void test_settings(void)
 {
 	static const char *bad[] = {"window=0", "odd=1", "window", "solver=auto", "deadline_ms=0", "drafts=4097", "objective=\xff", ",=,", "policy=odd", "paper=yes throughput=yes"};
@@ -1201,6 +1221,7 @@ int main(int argc, char **argv)
 	test_price();
 	test_status();
 	test_settings();
+	test_texts();
 	test_fields();
 	test_bad_calls();
 	test_faults();

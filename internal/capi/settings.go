@@ -5,8 +5,10 @@
 package capi
 
 import (
+	"strings"
 	"unsafe"
 
+	"github.com/aucsched/aucsched/internal/slurm/alternatives"
 	"github.com/aucsched/aucsched/internal/slurm/params"
 )
 
@@ -47,5 +49,17 @@ func aucsched_settings(list *C.aucsched_text, out *C.struct_aucsched_settings, b
 		n = min(n, length)
 		buf, length = (*C.char)(unsafe.Add(unsafe.Pointer(buf), n)), length-n
 	}
+	return C.AUCSCHED_OK
+}
+
+//export aucsched_alternatives
+func aucsched_alternatives(script *C.aucsched_text, cpus C.uint32_t, types *C.aucsched_text, buf *C.char, length C.size_t) (c C.int) {
+	defer recovered(&c)
+	note, err := alternatives.Note(text(script), int(cpus), strings.Fields(text(types)))
+	if err != nil {
+		copyText(buf, length, err.Error())
+		return C.AUCSCHED_EINVAL
+	}
+	copyText(buf, length, note)
 	return C.AUCSCHED_OK
 }

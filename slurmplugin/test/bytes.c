@@ -74,8 +74,8 @@ static void _fuzz_bytes(unsigned seed, int rounds)
 				' ' + rand() % 95;
 		text[len] = '\0';
 		script = xstrdup_printf("#AUCSCHED --alternative %s", text);
-		units_fuzz_script(script);
-		units_fuzz_script(text[0] ? text : "x");
+		units_fuzz_note(script);
+		units_fuzz_note(text[0] ? text : "x");
 		xfree(script);
 		units_fuzz_range(text);
 		_fuzz_words(text);

@@ -34,9 +34,9 @@ extern bool units_is_type(const char *name);
 /* A range that a job may have. */
 extern bool units_sound_range(const auc_gpus_t *range);
 
-/* Any text: as a request of GPUs, and as a script. */
+/* Any text: as a request of GPUs, and as a note. */
 extern void units_fuzz_range(const char *text);
-extern void units_fuzz_script(const char *script);
+extern void units_fuzz_note(const char *text);
 
 /* The file of libaucsched.so; and the library, loaded. */
 extern const char *units_library;

@@ -254,7 +254,7 @@ func (p *prometheus) requireRules() {
 	}
 	require.NoError(p, p.get("rules", &data))
 	require.Len(p, data.Groups, 1)
-	require.Greater(p, len(data.Groups[0].Rules), 5)
+	require.Len(p, data.Groups[0].Rules, 5)
 	for _, r := range data.Groups[0].Rules {
 		require.Equal(p, "ok", r.Health, "%s: %s", r.Name, r.LastError)
 		require.NotEqual(p, "firing", r.State, r.Name)

@@ -126,7 +126,7 @@ func TestRequestKinds(t *testing.T) {
 			cfg.Groups[i].TmpMB = 1000
 		}
 		if m.name == "auction" {
-			cfg.SchedulerParameters = "auc_at_once=no,auc_interval=1"
+			cfg.SchedulerParameters = "auc_lab=yes,auc_at_once=no,auc_interval=1"
 		}
 		c := cluster(t, m, cfg)
 		w := watch(t, c)

@@ -33,13 +33,24 @@ int aucsched_settings(const char *text, struct aucsched_settings *out,
 	const char *net = text ? strstr(text, "auc_net_s=") : NULL;
 
 	*out = (struct aucsched_settings) {
-		.enabled = 1, .interval = 1, .delay_ms = 1000, .start_ms = 500,
-		.deadline_ms = 200, .lock_percent = 10, .save = 1,
-		.preempt = 1, .counts = 1, .users_share = 100,
-		.shadow_mb = 16, .net_s = net ? atoi(net + 10) : 60,
-		.beyond_waits = text && strstr(text, "auc_beyond=wait"),
+		.enabled = 1, .interval = 1, .delay_ms = 1000,
+		.deadline_ms = 200, .preempt = 1, .users_share = 100,
+		.net_s = net ? atoi(net + 10) : 60,
 		.limit = text && strstr(text, "auc_window=5") ? 10 : 700,
 		.engine = "deadline_ms=200" };
+	return AUCSCHED_OK;
+}
+
+int aucsched_alternatives(const char *script, uint32_t cpus_per_task, const char *types, char *buf, size_t len)
+{
+	buf[0] = '\0';
+	return AUCSCHED_OK;
+}
+
+int aucsched_topology(int64_t handle, const char *const *names, const char *const *addresses, const char *const *patterns,
+		      uint32_t nodes, const char *sizes, struct aucsched_topology *out)
+{
+	memset(out, 0, sizeof(*out));
 	return AUCSCHED_OK;
 }
 

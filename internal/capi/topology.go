@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+//go:build cgo
+
+package capi
+
+import (
+	"unsafe"
+
+	"github.com/aucsched/aucsched/internal/engine"
+	"github.com/aucsched/aucsched/internal/slurm/topology"
+)
+
+/*
+#include "aucsched.h"
+
+typedef const char aucsched_text;
+typedef const char *const aucsched_texts;
+*/
+import "C"
+
+// standing are the arrays of a handle's topology.
+type standing struct {
+	switches array[engine.Switch]
+	leaves   array[uint32]
+}
+
+//export aucsched_topology
+func aucsched_topology(handle C.int64_t, names, addresses, patterns *C.aucsched_texts, n C.uint32_t, sizes *C.aucsched_text,
+	out *C.struct_aucsched_topology) (c C.int) {
+	defer recovered(&c)
+	return code(table.Do(int64(handle), func(h *engine.Handle) error {
+		var fault error
+		columns := [3][]*C.char{}
+		for i, at := range []*C.aucsched_texts{names, addresses, patterns} {
+			columns[i] = slice[*C.char](unsafe.Pointer(at), uint64(n), "texts", &fault)
+		}
+		if fault != nil || out == nil {
+			return badCall("topology: an array is NULL")
+		}
+		nodes := make([]topology.Node, n)
+		for i := range nodes {
+			nodes[i] = topology.Node{Name: C.GoString(columns[0][i]), Address: C.GoString(columns[1][i]), Pattern: C.GoString(columns[2][i])}
+		}
+		x := topology.Read(nodes, text(sizes))
+		all := make([]engine.Switch, len(x.Parents))
+		for i, parent := range x.Parents {
+			all[i].Parent = parent
+		}
+		s := &ownOf(h).standing
+		switches, err := s.switches.set(all)
+		if err != nil {
+			return err
+		}
+		leaves, err := s.leaves.set(x.Leaves)
+		if err != nil {
+			return err
+		}
+		*out = C.struct_aucsched_topology{
+			switches: (*C.struct_aucsched_switch)(switches), leaves: (*C.uint32_t)(leaves), switches_len: C.uint32_t(len(all)),
+			roots: C.uint32_t(x.Roots), largest: C.uint32_t(x.Largest), base: C.uint32_t(x.Base), levels: C.uint32_t(x.Levels),
+			count: C.uint32_t(x.Count), blocks: flag(x.Blocks), other: flag(x.Other), outside: flag(x.Outside),
+		}
+		return nil
+	}))
+}

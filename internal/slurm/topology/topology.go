@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Package topology makes a tree of what Slurm says of where nodes stand, with topology/tree and
+// topology/block.
+package topology
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// None is no index of a switch.
+const None = ^uint32(0)
+
+// mostLevels is how many sizes of blocks Slurm has at most.
+const mostLevels = 16
+
+// Node is where a node stands: "top.middle.leaf.node", and what each of these is,
+// "switch.switch.switch.node" or "block.node".
+type Node struct{ Name, Address, Pattern string }
+
+// Tree has the switches above the nodes, or blocks as leaves and above them what is joined of these.
+type Tree struct {
+	Parents, Leaves []uint32 // by switch, and by node; None: there is none
+	Roots           uint32
+	Largest         uint32 // the most nodes of a leaf
+	Blocks          bool   // topology/block
+	Other           bool   // neither switches nor blocks: a ring, a torus
+	Outside         bool   // some nodes are of no leaf
+	// Base is how many nodes a block counts for, Count how many blocks there are, and bit l of Levels that
+	// 2^l of them make a block too; all 0: Slurm does not say.
+	Base, Levels, Count uint32
+}
+
+type builder struct {
+	Tree
+	index  map[string]uint32 // of a switch, by its name from the root on
+	names  []string
+	blocks map[string]uint32 // their order, which says what is joined
+}
+
+// Read makes the tree. sizes is what "scontrol show topology" prints; "" where that has no sizes.
+func Read(nodes []Node, sizes string) *Tree {
+	b := builder{index: map[string]uint32{}, blocks: map[string]uint32{}}
+	for i := range nodes {
+		b.add(&nodes[i])
+	}
+	if b.Blocks {
+		b.readSizes(sizes)
+		b.join()
+	}
+	below := make([]uint32, len(b.Parents))
+	for _, leaf := range b.Leaves {
+		if leaf == None {
+			b.Outside = true
+			continue
+		}
+		below[leaf]++
+		b.Largest = max(b.Largest, below[leaf])
+	}
+	return &b.Tree
+}
+
+func (b *builder) switchOf(name string, parent uint32) uint32 {
+	i, ok := b.index[name]
+	if !ok {
+		i = uint32(len(b.Parents))
+		b.index[name], b.names, b.Parents = i, append(b.names, name), append(b.Parents, parent)
+		if parent == None {
+			b.Roots++
+		}
+	}
+	return i
+}
+
+// add notes where a node stands; a level where it has no switch is empty in its address.
+func (b *builder) add(n *Node) {
+	leaf := None
+	if above, ok := strings.CutSuffix(n.Address, n.Name); ok && n.Name != "" {
+		for at, c := range above {
+			if c == '.' && at > 0 && above[at-1] != '.' {
+				leaf = b.switchOf(above[:at], leaf)
+			}
+		}
+	}
+	b.Leaves = append(b.Leaves, leaf)
+	b.Blocks = b.Blocks || strings.HasPrefix(n.Pattern, "block.")
+	b.Other = b.Other || n.Pattern != "" && n.Pattern != "node" &&
+		!strings.HasPrefix(n.Pattern, "block.") && !strings.HasPrefix(n.Pattern, "switch.")
+}
+
+// readSizes reads blocks, and which 2, 4, 8 ... of them make larger ones.
+func (b *builder) readSizes(text string) {
+	b.Levels = 1
+	for line := range strings.Lines(text) {
+		block, single := strings.CutPrefix(line, "BlockName=")
+		if !single && !strings.HasPrefix(line, "AggregatedBlock=") {
+			continue
+		}
+		_, after, _ := strings.Cut(line, " BlockSize=")
+		digits := after[:len(after)-len(strings.TrimLeft(after, "0123456789"))]
+		size, _ := strconv.ParseUint(digits, 10, 64)
+		if single {
+			name, _, _ := strings.Cut(strings.TrimSuffix(block, "\n"), " ")
+			b.blocks[name] = uint32(len(b.blocks))
+			if b.Base == 0 {
+				b.Base = uint32(min(size, 1<<31))
+			}
+		}
+		if !b.addSize(size, single) {
+			b.blocks = map[string]uint32{}
+			break
+		}
+	}
+	if b.Count = uint32(len(b.blocks)); b.Count == 0 {
+		b.Base, b.Levels = 0, 0
+	}
+}
+
+// addSize reports whether jobs can be told what a size means.
+func (b *builder) addSize(size uint64, single bool) bool {
+	if single {
+		return size > 0 && size == uint64(b.Base)
+	}
+	for level := 1; b.Base > 0 && level < mostLevels; level++ {
+		if size == uint64(b.Base)<<level {
+			b.Levels |= 1 << level
+			return true
+		}
+	}
+	return false
+}
+
+// join puts blocks below what is joined of them and their neighbours, and all of these below one root.
+func (b *builder) join() {
+	single := len(b.Parents)
+	root := b.switchOf("", None)
+	for i := range single {
+		above := root
+		order, ok := b.blocks[b.names[i]]
+		if !ok {
+			order = b.Count
+		}
+		for level := mostLevels - 1; level > 0; level-- {
+			if b.Levels>>level&1 == 1 && uint64(1)<<level < uint64(b.Count) { // else it is the root
+				above = b.switchOf(fmt.Sprintf(" %d.%d", level, order>>level), above)
+			}
+		}
+		b.Parents[i] = above
+	}
+	b.Roots = 1
+}
