@@ -271,7 +271,7 @@ var wordsOf = []wait{
 	{"quota", func(b *whyBed) uint32 {
 		b.runs("-A free -N1 -n8 --nodelist=n0001")
 		b.job("-A limited -N1 -n4 --nodelist=n0001")
-		return b.job("-A limited -N1 -n2")
+		return b.job("-A limited -N1 -n2 --time=60") // it would be in the way, also if all begin in one second
 	}, pending.Turn, "quota", "", []string{"there is room", "says:  quota", "a limit or licences would be exceeded", "raises the limit"},
 		func(b *whyBed, _ *pending.Answer) {
 			b.sacctmgr("modify", "account", "limited", "set", "GrpTRES=cpu=64")
