@@ -219,8 +219,8 @@ func aucsched_close(handle C.int64_t) (c C.int) {
 			b.decisions.free()
 			b.segments.free()
 			b.victims.free()
-			b.standing.switches.free()
-			b.standing.leaves.free()
+			b.switches.free()
+			b.leaves.free()
 			b.shadow.Close()
 			b.record.end()
 		}
@@ -276,7 +276,8 @@ type buffers struct {
 	decisions array[engine.Decision]
 	segments  array[engine.Segment]
 	victims   array[uint32]
-	standing  standing
+	switches  array[engine.Switch]
+	leaves    array[uint32]
 	shadow    shadow.Writer
 	kept      kept
 	record    record

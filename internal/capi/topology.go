@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/aucsched/aucsched/internal/engine"
-	"github.com/aucsched/aucsched/internal/slurm/topology"
+	"github.com/aucsched/aucsched/internal/slurm/standing"
 )
 
 /*
@@ -18,12 +18,6 @@ typedef const char aucsched_text;
 typedef const char *const aucsched_texts;
 */
 import "C"
-
-// standing are the arrays of a handle's topology.
-type standing struct {
-	switches array[engine.Switch]
-	leaves   array[uint32]
-}
 
 //export aucsched_topology
 func aucsched_topology(handle C.int64_t, names, addresses, patterns *C.aucsched_texts, n C.uint32_t, sizes *C.aucsched_text,
@@ -38,21 +32,23 @@ func aucsched_topology(handle C.int64_t, names, addresses, patterns *C.aucsched_
 		if fault != nil || out == nil {
 			return badCall("topology: an array is NULL")
 		}
-		nodes := make([]topology.Node, n)
+		nodes := make([]standing.Node, n)
 		for i := range nodes {
-			nodes[i] = topology.Node{Name: C.GoString(columns[0][i]), Address: C.GoString(columns[1][i]), Pattern: C.GoString(columns[2][i])}
+			nodes[i] = standing.Node{
+				Name: C.GoString(columns[0][i]), Address: C.GoString(columns[1][i]), Pattern: C.GoString(columns[2][i]),
+			}
 		}
-		x := topology.Read(nodes, text(sizes))
+		x := standing.Read(nodes, text(sizes))
 		all := make([]engine.Switch, len(x.Parents))
 		for i, parent := range x.Parents {
 			all[i].Parent = parent
 		}
-		s := &ownOf(h).standing
-		switches, err := s.switches.set(all)
+		b := ownOf(h)
+		switches, err := b.switches.set(all)
 		if err != nil {
 			return err
 		}
-		leaves, err := s.leaves.set(x.Leaves)
+		leaves, err := b.leaves.set(x.Leaves)
 		if err != nil {
 			return err
 		}

@@ -215,7 +215,10 @@ var typeName = regexp.MustCompile(`^[A-Za-z0-9_.+-]{1,63}$`)
 
 // gpus reads [TYPE:]COUNT, TYPE or nothing; COUNT is a number or a range.
 func (r *request) gpus(value string, types []string) (word, why string) {
-	const noType = "is neither a number, a range LOW-HIGH, nor a GPU type of this cluster"
+	const (
+		noType = "is neither a number, a range LOW-HIGH, nor a GPU type of this cluster"
+		noGPUs = "GPUs on each node are a number from 1 to 15, or a range LOW-HIGH such as 1-3"
+	)
 	count := value
 	if at := strings.LastIndexByte(value, ':'); at >= 0 {
 		r.kind, count = value[:at], value[at+1:]
@@ -228,7 +231,7 @@ func (r *request) gpus(value string, types []string) (word, why string) {
 	if r.kind != "" && !(typeName.MatchString(r.kind) && slices.Contains(types, r.kind)) {
 		return r.kind, noType
 	}
-	if _, why = span(count, mostGPUs, &r.low, &r.high, "GPUs on each node are a number from 1 to 15, or a range LOW-HIGH such as 1-3"); why != "" {
+	if _, why = span(count, mostGPUs, &r.low, &r.high, noGPUs); why != "" {
 		return value, why
 	}
 	return "", ""

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package topology makes a tree of what Slurm says of where nodes stand, with topology/tree and
+// Package standing makes a tree of what Slurm says of where nodes stand, with topology/tree and
 // topology/block.
-package topology
+package standing
 
 import (
 	"fmt"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package topology
+package standing
 
 import (
 	"fmt"
