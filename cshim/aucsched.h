@@ -54,8 +54,7 @@ extern "C" {
 
 /* Raised whenever a structure, a code or a meaning below changes. 5: further resources, 6: quotas, 7: switches,
  * 8: shares of GPUs, and preemption, 9: aucsched_settings(),
- * aucsched_shadow(), aucsched_status(), aucsched_tiers(),
- * aucsched_price() and aucsched_keep_files(), 10: aucsched_alternatives() and
+ * aucsched_shadow(), aucsched_status(), aucsched_tiers(), aucsched_price() and aucsched_keep_files(), 10: aucsched_alternatives() and
  * aucsched_topology(); neither offers nor worker processes. */
 #define AUCSCHED_ABI 10
 

@@ -221,8 +221,6 @@ func stateFile(missing, path, key, name string) (string, error) {
 	if dir, _, _ := c.Last("StateSaveLocation"); dir != "" {
 		return filepath.Join(dir, name), nil
 	}
-	if key == "" {
-		return "", fmt.Errorf("%s is not given, and %s: does not name StateSaveLocation", missing, c.Path)
-	}
-	return "", fmt.Errorf("%s is not given, and %s: names neither %s in SchedulerParameters nor StateSaveLocation", missing, c.Path, key)
+	names := map[bool]string{true: "does not name", false: "names neither " + key + " in SchedulerParameters nor"}[key == ""]
+	return "", fmt.Errorf("%s is not given, and %s: %s StateSaveLocation", missing, c.Path, names)
 }

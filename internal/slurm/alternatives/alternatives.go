@@ -48,20 +48,15 @@ func (r *request) note() string {
 	if r.perNode > 0 {
 		text += fmt.Sprintf(",t%d", r.perNode)
 	}
-	if r.high > 0 {
-		text += fmt.Sprintf(",gpu:%s%d-%d", prefix(r.kind), r.low, r.high)
+	if r.kind != "" {
+		text += fmt.Sprintf(",gpu:%s:%d-%d", r.kind, r.low, r.high)
+	} else if r.high > 0 {
+		text += fmt.Sprintf(",gpu:%d-%d", r.low, r.high)
 	}
 	if r.contiguous {
 		text += ",contiguous"
 	}
 	return text
-}
-
-func prefix(kind string) string {
-	if kind == "" {
-		return ""
-	}
-	return kind + ":"
 }
 
 // Note reads the alternatives out of a batch script, down to its first command, as a note for the job;
