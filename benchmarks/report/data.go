@@ -101,9 +101,14 @@ func (p *Page) origin() int64 {
 }
 
 func (p *Page) run(r *Run, origin, end int64, classes int) runData {
+	return p.runOver(r, origin, end, classes, maxSpans)
+}
+
+// runOver is a run whose curves have at most so many spans.
+func (p *Page) runOver(r *Run, origin, end int64, classes, spans int) runData {
 	order, position := r.Log.numbered(p.Workload.Jobs)
 	d := runData{Policy: r.Result.Policy, Blocks: make([]float64, len(blockBins.Labels)), Spreads: make([]float64, len(spreadBins.Labels))}
-	cpu, gpu, queue := newCurve(origin, end, maxSpans), newCurve(origin, end, maxSpans), newCurve(origin, end, maxSpans)
+	cpu, gpu, queue := newCurve(origin, end, spans), newCurve(origin, end, spans), newCurve(origin, end, spans)
 	fileUse := p.newFileUse(origin, end)
 	waits := make([][]int64, classes)
 	class := make([]byte, 0, len(order))

@@ -122,7 +122,7 @@ func CommandLine(c *cobra.Command) string {
 	line := c.CommandPath()
 	c.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "html", "jobs-csv", "json", "csv", "markdown", "plot", "parallel", "verbose":
+		case "html", "jobs-csv", "json", "csv", "markdown", "plot", "panels", "parallel", "verbose":
 			return
 		}
 		value := f.Value.String()

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/benchmarks/replay"
+	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/internal/cli"
 )
 
@@ -23,7 +24,8 @@ func (f *Flags) describe(c *cobra.Command) {
 		cli.Subject{Title: "Input files and data locality", Flags: files},
 		cli.Subject{Title: "Switches", Flags: treeSettings},
 		cli.Subject{Title: "Pods on shared GPUs", Flags: podOnly},
-		cli.Subject{Title: "Output", Flags: []string{"json", "csv", "markdown", "html", "jobs-csv", "bound", "dry-run"}})...)
+		cli.Subject{Title: "Output",
+			Flags: []string{"json", "csv", "markdown", "html", "plot", "panels", "jobs-csv", "bound", "dry-run"}})...)
 	replay.CompleteList(c, "policy", slices.Concat(policyNames(), presetPolicies())...)
 	f.Policy.Complete(c)
 	replay.Complete(c)
@@ -33,4 +35,6 @@ func (f *Flags) describe(c *cobra.Command) {
 	cli.CompleteFlag(c, "speedup", "linear", "amdahl-0.9", "amdahl-0.7")
 	_ = c.MarkFlagFilename("html", "html") // there are such flags
 	_ = c.MarkFlagFilename("jobs-csv", "csv")
+	_ = c.MarkFlagFilename("plot", "pdf", "svg")
+	replay.CompleteList(c, "panels", report.Panels()...)
 }

@@ -15,6 +15,7 @@ import (
 // reports are the files of a simulation, begun before it runs.
 type reports struct {
 	html *report.OutputFile
+	plot *report.OutputFile
 	jobs [][]*report.OutputFile // by variant and seed
 }
 
@@ -24,6 +25,12 @@ func (f *Flags) open(s *study) (r *reports, err error) {
 	if f.HTML != "" {
 		if r.html, err = report.CreateOutput(f.HTML); err != nil {
 			return nil, fmt.Errorf("--html: %w", err)
+		}
+	}
+	if f.plot.path != "" {
+		if r.plot, err = report.CreateOutput(f.plot.path); err != nil {
+			r.discard()
+			return nil, fmt.Errorf("--plot: %w", err)
 		}
 	}
 	if f.jobs == "" {
@@ -59,9 +66,9 @@ func (s *study) path(path string, v *variant, seed uint64) string {
 	return path + suffix
 }
 
-// keeps tells which runs need a log: the page is of the first seed.
+// keeps tells which runs need a log: page and plot are of the first seed.
 func (r *reports) keeps() func(variant, seed int) bool {
-	return func(_, seed int) bool { return r.jobs != nil || r.html != nil && seed == 0 }
+	return func(_, seed int) bool { return r.jobs != nil || (r.html != nil || r.plot != nil) && seed == 0 }
 }
 
 func (r *reports) discard() {
@@ -70,9 +77,8 @@ func (r *reports) discard() {
 			o.Discard()
 		}
 	}
-	if r.html != nil {
-		r.html.Discard()
-	}
+	r.html.Discard()
+	r.plot.Discard()
 }
 
 // write fills the files and puts them in their places. The page comes with
@@ -89,7 +95,7 @@ func (r *reports) write(p *report.Page, s *study, runs [][]*ran) error {
 			}
 		}
 	}
-	if r.html == nil {
+	if r.html == nil && r.plot == nil {
 		return nil
 	}
 	for i, v := range s.variants {
@@ -97,8 +103,15 @@ func (r *reports) write(p *report.Page, s *study, runs [][]*ran) error {
 		p.Runs = append(p.Runs, report.Run{Result: x.Result, Bound: x.bound, Log: x.log,
 			Settings: replay.PolicySettings(&v.from, v.policy, v.flags)})
 	}
-	if err := r.html.Fill(p.Write); err != nil {
-		return fmt.Errorf("--html: %w", err)
+	if r.plot != nil {
+		if err := r.plot.Fill(func(w io.Writer) error { return s.flags.plot.write(w, p, s, runs) }); err != nil {
+			return fmt.Errorf("--plot: %w", err)
+		}
+	}
+	if r.html != nil {
+		if err := r.html.Fill(p.Write); err != nil {
+			return fmt.Errorf("--html: %w", err)
+		}
 	}
 	return nil
 }

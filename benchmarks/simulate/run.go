@@ -127,6 +127,9 @@ func (f *Flags) forms(set *pflag.FlagSet) error {
 			given = append(given, "--"+name)
 		}
 	}
+	if err := f.plot.check(set); err != nil {
+		return err
+	}
 	switch {
 	case len(given) > 1:
 		return fmt.Errorf("%s: goes without %s", given[1], given[0])

@@ -45,6 +45,7 @@ type Flags struct {
 	errs          io.Writer // what other programs write to standard error
 
 	jobs         string // the file of --jobs-csv
+	plot         plotFlags
 	tree         treeFlags
 	ranges       rangeFlags
 	crews        crewFlags
@@ -133,6 +134,7 @@ intervals, and the mean of the differences seed by seed with theirs; --json and 
 every run.`,
 		Example: `  aucsched simulate --cluster 128x8x2 --workload gen:V.1
   aucsched simulate --policy backfill,default,short --cluster 128x8x2 --workload gen:V.1 --seeds 1-10
+  aucsched simulate --policy backfill,easy,default --workload trace.swf.gz --plot figure.pdf
   aucsched simulate --policy auction2,auction2:window=50 --cluster 128x8x2 --workload gen:V.1 --csv >runs.csv
   aucsched simulate --policy backfill,exec:examples/policy/wfp3.py --cluster 64x8 --workload gen:lublin-80
   aucsched simulate --policy backfill,auction2 --cluster 128x8x2 --workload gen:V.1 --html v1.html
@@ -184,6 +186,7 @@ func (f *Flags) register(flags *pflag.FlagSet) {
 	f.Pods.register(flags)
 	flags.StringVar(&f.HTML, "html", "", "write a page with pictures of the runs to this `file`; it needs no network")
 	flags.StringVar(&f.jobs, "jobs-csv", "", "write the jobs to this `file` as Batsim's jobs.csv")
+	f.plot.register(flags)
 	f.Replay.Register(flags)
 	f.Files.register(flags)
 	f.tree.register(flags)

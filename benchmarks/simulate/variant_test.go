@@ -250,3 +250,26 @@ func TestPageOfCopiedJobs(t *testing.T) {
 	require.NoError(t, err)
 	require.Regexp(t, `"Job":\[0,1,2`, string(text))
 }
+
+func TestPlotFlags(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "f.svg")
+	code, _, errs := aucsched(t, "", small("--policy", "backfill,easy-sjf", "--seeds", "1-3", "--plot", file)...)
+	require.Zero(t, code, errs)
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	for _, word := range []string{"difference from backfill, %", ">easy-sjf<", "jobs waiting", "<image "} {
+		require.Contains(t, string(text), word)
+	}
+	for want, args := range map[string][]string{
+		"--plot: f.png: must end in .pdf or .svg": {"--plot", "f.png"},
+		`--panels: "gant" is unknown`:             {"--plot", file, "--panels", "gant"},
+		"--panels: goes with --plot":              {"--panels", "gantt"},
+		"--plot: ":                                {"--plot", filepath.Join(dir, "no/f.pdf")},
+	} {
+		code, out, errs := aucsched(t, "", small(args...)...)
+		require.Equal(t, 2, code, errs)
+		require.Contains(t, errs, want)
+		require.Empty(t, out)
+	}
+}
