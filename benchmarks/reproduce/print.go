@@ -138,7 +138,7 @@ func (r *Report) warnings() []string {
 		return nil
 	}
 	return []string{fmt.Sprintf("Several builds of the program ran these cells (%s): run them "+
-		"anew in an empty directory to be sure that their figures belong together.", strings.Join(r.Programs, ", "))}
+		"again in an empty directory to be sure that their figures belong together.", strings.Join(r.Programs, ", "))}
 }
 
 // shown are the metrics of the table that keep tells.

@@ -52,9 +52,9 @@ func TestLocalityRatios(t *testing.T) {
 	require.Equal(t, []float64{0.25}, r.of(r.stretch["x"], 2))
 	require.InDelta(t, 0.7071, stats.Geometric(r.stretch["x"]), 1e-4)
 	require.Equal(t,
-		"In the geometric mean x is on under-used days at least as good as the best of the "+
-			"others there, fcfs (2.000, 1.000); on saturated days on its one day worse than the best "+
-			"of the others there, fcfs (0.250, 1.000).",
+		"x against the best of the others, in geometric means over the days of a kind: "+
+			"- under-used days: at least as good as fcfs (2.000, 1.000) "+
+			"- saturated days: on its one day worse than fcfs (0.250, 1.000)",
 		inWords(t, r.verdict("x", []string{"fcfs"})))
 	require.Equal(t, []float64{0, 0}, gains([]float64{1.004, 1}, []float64{1, 1.004}))
 	require.Positive(t, gains([]float64{1.006}, []float64{1})[0])
@@ -72,16 +72,13 @@ func TestLocalityVerdict(t *testing.T) {
 		lead []float64
 		want string
 	}{
-		"better": {[]float64{1.1, 1.2, 1.15}, "at least as good as the best of the others there, " +
-			"b (1.149, 1.000; +14.9%, with an interval of 95% from +3.2 to +28.0)"},
-		"worse": {[]float64{0.9, 0.8, 0.85}, "worse than the best of the others there, b " +
-			"(0.849, 1.000; -15.1%, with an interval of 95% from -26.7 to -1.7)"},
-		"chance": {[]float64{1.3, 0.8, 0.9}, "worse by no more than chance would have it than " +
-			"the best of the others there, b (0.978, 1.000; -2.2%, with an interval of 95% from -47.9 to +83.5)"},
+		"better": {[]float64{1.1, 1.2, 1.15}, "at least as good as b (1.149, 1.000; +14.9%, 95% interval +3.2 to +28.0)"},
+		"worse":  {[]float64{0.9, 0.8, 0.85}, "worse than b (0.849, 1.000; -15.1%, 95% interval -26.7 to -1.7)"},
+		"chance": {[]float64{1.3, 0.8, 0.9}, "worse, by no more than chance, than b (0.978, 1.000; -2.2%, 95% interval -47.9 to +83.5)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := ratios{kinds: []int{0, 0, 0}, stretch: map[string][]float64{"lead": c.lead, "a": {0.5, 1, 1}, "b": {1, 1, 1}}}
-			require.Equal(t, "In the geometric mean lead is on under-used days "+c.want+".",
+			require.Equal(t, "lead against the best of the others, in geometric means over the days of a kind: - under-used days: "+c.want,
 				inWords(t, r.verdict("lead", []string{"a", "b"})))
 		})
 	}

@@ -79,9 +79,9 @@ func worthIntervals(rows []worthRow) string {
 	}
 	var all []string
 	for _, seconds := range slices.Sorted(maps.Keys(of)) {
-		all = append(all, fmt.Sprintf("%d s for %s", seconds, strings.Join(of[seconds], ", ")))
+		all = append(all, fmt.Sprintf("- %d s: %s", seconds, strings.Join(of[seconds], ", ")))
 	}
-	return strings.Join(all, "; ")
+	return strings.Join(all, "\n")
 }
 
 // worthTable holds policy a against policy b.
