@@ -94,3 +94,40 @@ func TestIntervals(t *testing.T) {
 	require.Equal(t, "0-3 7", intervals([]nodeset.Segment{{First: 0, Last: 1, Cores: 2},
 		{First: 2, Last: 3, Cores: 1}, {First: 7, Last: 7, Cores: 1}}))
 }
+
+// What Evalys's JobSet.from_csv looks for is there: its columns, and sets of resources that its
+// ProcSet.from_str takes, none for a job that did not run.
+func TestEvalysReadsJobs(t *testing.T) {
+	columns := []string{"job_id", "workload_name", "submission_time", "requested_number_of_resources", "requested_time", "success",
+		"starting_time", "execution_time", "finish_time", "waiting_time", "turnaround_time", "stretch", "allocated_resources"}
+	p, _ := simulate(t, []nodeset.Capacity{{Cores: 4}, {Cores: 4}, {Cores: 4}, {Cores: 4}}, []workload.Job{
+		jobOf("a", bids.Request{Cores: 4}, 0, 90, 90), jobOf("b", bids.Request{Cores: 12}, 0, 30, 60),
+		jobOf("c", bids.Request{Cores: 99}, 1, 1, 1)})
+	var out strings.Builder
+	require.NoError(t, WriteJobsCSV(&out, p.Workload, &p.Runs[0]))
+	rows, err := csv.NewReader(strings.NewReader(out.String())).ReadAll()
+	require.NoError(t, err)
+	at := make(map[string]int)
+	for i, name := range rows[0] {
+		at[name] = i
+	}
+	for _, name := range columns {
+		require.Contains(t, at, name)
+	}
+	for _, row := range rows[1:] {
+		set := row[at["allocated_resources"]]
+		require.Regexp(t, `^(\d+(-\d+)?( \d+(-\d+)?)*)?$`, set)
+		require.Equal(t, set == "", row[at["success"]] == "0")
+		if set == "" {
+			continue
+		}
+		number := func(name string) float64 {
+			v, err := strconv.ParseFloat(row[at[name]], 64)
+			require.NoError(t, err)
+			return v
+		}
+		require.Equal(t, number("submission_time")+number("waiting_time"), number("starting_time"))
+		require.Equal(t, number("starting_time")+number("execution_time"), number("finish_time"))
+		require.InDelta(t, number("turnaround_time")/number("execution_time"), number("stretch"), 1e-6)
+	}
+}

@@ -106,7 +106,7 @@ Policies:
 All policies but the auctions give jobs with a range of GPUs the fewest, as Slurm knows no
 ranges; --gpus-of-range fixes other numbers. easy reserves for the first blocked job only;
 easy-sjf, -saf, -f1 and -wfp3 try those behind it in other orders: by time limit, by limit x
-cores, and as in docs/howto/compare-policies.md. plan anneals the order of a plan of the first 60 jobs.
+cores, and as in docs/reference/simulation.md. plan anneals the order of a plan of the first 60 jobs.
 
 The policies of data locality schedule jobs with input files, each job on one node
 (--mode paper or reference). C and W may then be files in their authors' format too,

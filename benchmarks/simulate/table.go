@@ -296,7 +296,7 @@ func (t *Table[R]) legend(markdown bool) string {
 		lines = append(lines, fmt.Sprintf("±: 95%% intervals of the means over %d seeds, by Student's t.", seeds))
 	case seeds > 1 && marked:
 		lines = append(lines, fmt.Sprintf("±: 95%% intervals over %d seeds, of differences seed by seed, by Student's t.", seeds),
-			"* better beyond these intervals, ! worse: of 20 such marks chance alone makes about one.")
+			"* better beyond these intervals, ! worse. Where nothing differs chance marks one row in 20.")
 	}
 	if len(lines) == 0 {
 		return ""
