@@ -577,6 +577,7 @@ struct aucsched_status {
 	const char *journal; /* "on", or why it is not */
 	const char *slurm, *library, *settings; /* Slurm's version; which file; of the engine */
 	int64_t began;       /* when counting began, with slurmctld */
+	uint32_t pid, engine_pid; /* slurmctld's; that of the process with the library */
 	uint64_t cycles, skipped, cycles_failed, late_cycles; /* late: the deadline cut the search short */
 	uint64_t started, starts_failed, fallbacks, overdue;
 	uint64_t preempted;  /* jobs, for the auction's starts */

@@ -146,12 +146,13 @@ started() {
 	jobs="$jobs $job"
 }
 
-# mapped WHAT: what of libaucsched.so slurmctld has: a file that is there, or one that was replaced.
+# mapped WHAT: what of libaucsched.so the engine has: a file that is there, or one that was replaced.
 mapped() {
+	maps=/proc/$(pgrep -P "$controller" -x aucsched-engine)/maps
 	case $1 in
-	replaced) grep -q "$plugins/libaucsched.so.*(deleted)$" "/proc/$controller/maps" ;;
-	there) grep -q "$plugins/libaucsched.so$" "/proc/$controller/maps" ;;
-	esac || fail "slurmctld's libaucsched.so is not $1"
+	replaced) grep -q "$plugins/libaucsched.so.*(deleted)$" "$maps" ;;
+	there) grep -q "$plugins/libaucsched.so$" "$maps" ;;
+	esac || fail "the engine's libaucsched.so is not $1"
 }
 
 # said WORDS: that the last command said them.

@@ -105,7 +105,6 @@ static auc_starts_t starts;	/* with jobs that were suspended before they were la
 static bool state_unrepaired = true;	/* no keeper has looked at it yet */
 static char *state_dir;
 static char *sched_params;	/* that the settings were read from */
-static char *unloaded;		/* why there is no library; NULL: there is, or needs to be none */
 static char *said;	/* what the log says that we run with */
 static bool private_jobs;	/* PrivateData=jobs */
 static bool in_shadow;		/* so it was when the settings were last looked at */
@@ -284,8 +283,7 @@ static void _read_settings(void)
 	if (fresh) {
 		bool load = auc_yes(sched_params, "auc_enabled=", true);
 
-		xfree(unloaded);
-		if (load && auc_library_load(&library, sched_params, &unloaded))
+		if (load && auc_library_load(&library, sched_params))
 			load = false;
 		auc_settings_read(&settings, load ? &library : NULL,
 				  sched_params);
@@ -379,23 +377,19 @@ static void _stand_aside(void)
 /* What nodes hold of files outlasts slurmctld. IN end - the last time, before the library is closed */
 static void _keep_files(bool end)
 {
-	char *path, text[512] = "";
+	char *path;
 
 	if (!settings.locality || !library.scheduler)
 		return;
 	path = xstrdup_printf("%s/aucsched_files", state_dir);
-	if (library.keep_files(library.scheduler, path, end)) {
-		library.last_error(library.scheduler, text, sizeof(text));
-		error("aucsched: %s: %s", path, text);
-	}
+	if (auc_library_keep_files(&library, path, end))
+		error("aucsched: %s: %s", path, library.error);
 	xfree(path);
 }
 
 /* Makes ready what a cycle needs; false if there is to be none. */
 static bool _ready(void)
 {
-	char *why = NULL;
-
 	if (!settings.enabled) {
 		if (xstrcmp(status.state, "off"))
 			info("aucsched: off (auc_enabled=no); Slurm's own schedulers go on alone");
@@ -416,12 +410,8 @@ static bool _ready(void)
 		_tend_keeper();
 		_set_hooks(true);
 	}
-	if (!settings.engine || (library.scheduler ?
-	    auc_library_configure(&library, &settings, &why) :
-	    auc_library_open(&library, &settings, &why))) {
-		_give_up("no-library", why ? why : unloaded ? unloaded :
-			 "the library does not read SchedulerParameters");
-		xfree(why);
+	if (!settings.engine || auc_library_open(&library, &settings)) {
+		_give_up("no-library", library.error);
 		return false;
 	}
 	_keep_files(false);
@@ -458,13 +448,6 @@ static void _extend_claim(void)
 		2 * paced_ms * 1000;
 }
 
-static void _prepare(struct aucsched_output *out)
-{
-	memset(out, 0, sizeof(*out));
-	out->abi = AUCSCHED_ABI;
-	out->size = sizeof(*out);
-}
-
 static void _look_at_files(const struct aucsched_output *out)
 {
 	if (!snapshot.in.stores_len)
@@ -478,11 +461,11 @@ static void _look_at_files(const struct aucsched_output *out)
 static void _only_look_at_files(void)
 {
 	struct aucsched_output out;
+	int shift;
 
-	if (!snapshot.in.stores_len)
-		return;
-	_prepare(&out);
-	if (!library.cycle(library.scheduler, &snapshot.in, &out))
+	if (snapshot.in.stores_len &&
+	    !auc_library_decide(&library, &snapshot.in, NULL, NULL, 0, &out,
+				&shift))
 		_look_at_files(&out);
 }
 
@@ -490,55 +473,43 @@ static void _only_look_at_files(void)
 static void _note_faults(const struct aucsched_output *out)
 {
 	static uint32_t noted;
-	char text[512] = "";
 	uint32_t job_id = (out->first_fault < snapshot.in.jobs_len) ?
 		snapshot.rows[out->first_fault].job_id : 0;
 
 	if (!out->faults || (noted && (noted == job_id)))
 		return;
 	noted = job_id;
-	library.last_error(library.scheduler, text, sizeof(text));
 	error("aucsched: %u faults in what the library was shown, the first of JobId=%u: %s",
-	      out->faults, job_id, text);
+	      out->faults, job_id, library.error);
 }
 
 static bool _decide(struct aucsched_output *out)
 {
-	char text[512] = "";
 	int64_t begin = auc_now_us();
-	int rc;
+	int failed = auc_library_decide(&library, &snapshot.in,
+					snapshot.preferences, snapshot.stakes,
+					snapshot.stakes_len, out,
+					&snapshot.priority_shift);
 
-	_prepare(out);
-	(void) library.tiers(snapshot.nodes, snapshot.preferences,
-			     snapshot.in.nodes_len);
-	rc = library.price(&snapshot.in, snapshot.running, snapshot.jobs,
-			   snapshot.stakes, snapshot.stakes_len);
-	if (rc >= 0) {
-		snapshot.priority_shift = rc;
-		rc = library.cycle(library.scheduler, &snapshot.in, out);
-	}
 	auc_figure_add(&status.decide_us, auc_now_us() - begin);
-	if (!rc && (out->decisions_len == snapshot.in.jobs_len)) {
-		if (out->unrecorded) {
-			library.last_error(library.scheduler, text, sizeof(text));
-			error("aucsched: auc_record: %s; nothing more is recorded",
-			      text);
-		}
-		_look_at_files(out);
-		_note_faults(out);
-		status.window = out->window;
-		status.bids = out->bids;
-		status.objective = out->objective / (1ULL << snapshot.priority_shift);
-		status.bound = out->bound / (1ULL << snapshot.priority_shift);
-		status.optimal = out->optimal;
-		auc_status_decided(&status, out);
-		return true;
+	if (failed) {
+		status.cycles_failed++;
+		xfree(status.last_failure);
+		status.last_failure = xstrdup(library.error);
+		return false;
 	}
-	library.last_error(library.scheduler, text, sizeof(text));
-	status.cycles_failed++;
-	xfree(status.last_failure);
-	status.last_failure = xstrdup_printf("%d: %s", rc, text);
-	return false;
+	if (out->unrecorded)
+		error("aucsched: auc_record: %s; nothing more is recorded",
+		      library.error);
+	_note_faults(out);
+	status.window = out->window;
+	status.bids = out->bids;
+	status.objective = out->objective / (1ULL << snapshot.priority_shift);
+	status.bound = out->bound / (1ULL << snapshot.priority_shift);
+	status.optimal = out->optimal;
+	auc_status_decided(&status, out);
+	_look_at_files(out);
+	return true;
 }
 
 /* Launches are on their way so soon, if the nodes answer; and their agents have begun. */
@@ -995,7 +966,8 @@ static void *_run(void *arg)
 	_close_hooks(false);
 	_claim_first();
 	do {
-		if (reconfig || !xstrcmp(status.state, "no-shim")) {
+		if (reconfig || !xstrcmp(status.state, "no-shim") ||
+		    !xstrcmp(status.state, "no-library")) {
 			_read_settings();
 			ready = _ready();
 			in_shadow = settings.enabled && settings.shadow;
@@ -1076,7 +1048,6 @@ static void _free(void)
 	xfree(status.last_failure);
 	xfree(state_dir);
 	xfree(sched_params);
-	xfree(unloaded);
 	xfree(said);
 }
 

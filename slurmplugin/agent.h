@@ -48,7 +48,7 @@ extern void auc_shadow_note(const auc_snapshot_t *snapshot,
  * IN decided - the library's last cycle was on the snapshot
  */
 extern void auc_shadow_write(const auc_settings_t *settings, const char *path,
-			     bool secret, const auc_library_t *library,
+			     bool secret, auc_library_t *library,
 			     const auc_snapshot_t *snapshot, bool decided);
 
 extern void auc_shadow_free(void);

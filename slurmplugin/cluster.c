@@ -21,7 +21,7 @@ static struct {
 	struct aucsched_topology tree;
 } known;
 
-static void _read(const auc_library_t *library)
+static void _read(auc_library_t *library)
 {
 	char **addrs = xcalloc(node_record_count, sizeof(char *));
 	char **patterns = xcalloc(node_record_count, sizeof(char *));
@@ -36,10 +36,9 @@ static void _read(const auc_library_t *library)
 					     &patterns[n]);
 	}
 	memset(&known, 0, sizeof(known));
-	if (!library->topology(library->scheduler, names,
-			       (const char *const *) addrs,
-			       (const char *const *) patterns,
-			       node_record_count, sizes, &known.tree)) {
+	if (!auc_library_topology(library, names, (const char *const *) addrs,
+				  (const char *const *) patterns,
+				  node_record_count, sizes, &known.tree)) {
 		known.config = slurm_conf.last_update;
 		known.nodes = node_record_count;
 	}
@@ -53,7 +52,7 @@ static void _read(const auc_library_t *library)
 	xfree(sizes);
 }
 
-extern void auc_add_topology(auc_snapshot_t *s, const auc_library_t *library)
+extern void auc_add_topology(auc_snapshot_t *s, auc_library_t *library)
 {
 	if ((known.config != slurm_conf.last_update) ||
 	    (known.nodes != node_record_count))

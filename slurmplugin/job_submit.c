@@ -270,6 +270,12 @@ const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 static auc_select_hooks_t *hooks;
 
+/* Reads scripts, in an engine of its own; none runs until the first that may have alternatives. */
+static struct {
+	pthread_mutex_t lock;
+	auc_library_t library;
+} reader = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
 extern int init(void)
 {
 	return SLURM_SUCCESS;
@@ -277,6 +283,9 @@ extern int init(void)
 
 extern void fini(void)
 {
+	slurm_mutex_lock(&reader.lock);
+	auc_library_close(&reader.library);
+	slurm_mutex_unlock(&reader.lock);
 }
 
 /* A node's GPUs, NULL if it has none. */
@@ -437,30 +446,22 @@ static int _check_alternatives(const auc_alternative_t *alternatives, int len,
 	return SLURM_SUCCESS;
 }
 
-/* Has the library read the script. IN/OUT buf - the note, or words for the user. RET an error of Slurm */
+/* Has the library read the script. OUT buf - the note, or words for the user */
 static int _read_script(const char *script, uint32_t cpus_per_task, char *buf,
 			size_t len)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	static auc_library_t library;
-	char *why = NULL, *types = NULL;
-	int rc = SLURM_SUCCESS;
+	char *types = _types();
+	int rc;
 
-	slurm_mutex_lock(&lock);
-	if (!library.version)	/* it stays */
-		rc = auc_library_load(&library, slurm_conf.sched_params, &why);
-	slurm_mutex_unlock(&lock);
-	if (rc) {
-		info("aucsched: a script could not be looked at for alternatives: %s",
-		     why);
-		xfree(why);
-		snprintf(buf, len, "aucsched: alternatives can't be read here now: slurmctld's log says why");
-		return ESLURM_NOT_SUPPORTED;
-	}
-	types = _types();
-	rc = library.alternatives(script, cpus_per_task, types, buf, len);
+	slurm_mutex_lock(&reader.lock);
+	(void) auc_library_load(&reader.library, slurm_conf.sched_params);
+	if ((rc = auc_library_alternatives(&reader.library, script,
+					   cpus_per_task, types, buf, len)))
+		info("aucsched: a script could not be read for alternatives: %s",
+		     reader.library.error);
+	slurm_mutex_unlock(&reader.lock);
 	xfree(types);
-	return rc ? EINVAL : SLURM_SUCCESS;
+	return rc;
 }
 
 /* Takes the alternatives out of the script, into the note. The library is asked of scripts that may have some alone. */
@@ -470,15 +471,13 @@ static int _take_alternatives(job_desc_msg_t *job_desc, char **err_msg)
 		MAX(job_desc->cpus_per_task, 1);
 	auc_alternative_t alternatives[AUC_ALTERNATIVES];
 	char **comment = &job_desc->admin_comment, note[2048] = "";
-	int rc;
 
 	auc_note_drop(comment, AUC_ALTERNATIVES_NOTE);
 	auc_note_drop(comment, AUC_FIRST_NOTE);
 	if (!job_desc->script || !strstr(job_desc->script, "#AUCSCHED"))
 		return SLURM_SUCCESS;
-	if ((rc = _read_script(job_desc->script, cpus_per_task, note,
-			       sizeof(note))))
-		return _refuse_submit(err_msg, xstrdup(note), rc);
+	if (_read_script(job_desc->script, cpus_per_task, note, sizeof(note)))
+		return _refuse_submit(err_msg, xstrdup(note), EINVAL);
 	if (!note[0])
 		return SLURM_SUCCESS;
 	auc_note_set(comment, AUC_ALTERNATIVES_NOTE, note);

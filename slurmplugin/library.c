@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <string.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common.h"
@@ -10,131 +16,706 @@
 #include "library.h"
 #include "request.h"
 
-/* ---- Loading libaucsched.so ---- */
+#define PROGRAM "aucsched-engine"	/* beside the plug-in */
 
-/*
- * RTLD_LOCAL keeps Go's symbols to itself. Beside the plug-in comes first: that is the
- * library which was built with it.
- */
-static void *_open(const char *wanted, char **path, char **why)
+/* How long an answer may take: a cycle's deadline is on top. A file may be on a disk that is slow. */
+#ifndef ANSWER_MS	/* tests have less patience */
+#define ANSWER_MS 8000
+#endif
+#define FILE_MS 60000
+#define PAUSE_US 1000000
+#define MOST_PAUSE_US (60 * PAUSE_US)
+/* Nobody has anything there, so that the engine finds it free as well. */
+#define MEMORY_AT ((char *) 0x200000000000)
+#define MEMORY_PLACES 16
+
+static int _fail(auc_library_t *library, const char *format, ...)
 {
-	static const char name[] = "libaucsched.so";
-	char *dir;
-	void *handle;
+	va_list args;
 
-	if (wanted) {
-		*path = xstrdup(wanted);
-	} else {
-		dir = auc_object_dir((const void *) auc_library_load);
-		*path = xstrdup_printf("%s/%s", dir ? dir : ".", name);
-		xfree(dir);
-		if (access(*path, R_OK)) {
-			xfree(*path);
-			*path = xstrdup(name);
-		}
-	}
-	if (!(handle = dlopen(*path, RTLD_NOW | RTLD_LOCAL)))
-		*why = xstrdup(dlerror());
-	return handle;
-}
-
-static int _resolve(auc_library_t *library, char **why)
-{
-	int (*abi)(void) = dlsym(library->handle, "aucsched_abi");
-	const char *(*version)(void) =
-		dlsym(library->handle, "aucsched_version");
-	bool all = abi && version;
-
-	if (abi && (abi() != AUCSCHED_ABI)) {
-		*why = xstrdup_printf("%s has ABI %d, the plug-in was built for %d",
-				      library->path, abi(), AUCSCHED_ABI);
-		return SLURM_ERROR;
-	}
-#define FIND(name) \
-	all &= (library->name = dlsym(library->handle, "aucsched_" #name)) != NULL;
-	FIND(settings) FIND(alternatives) FIND(open) FIND(configure) FIND(topology) FIND(tiers) FIND(price)
-	FIND(cycle) FIND(keep_files) FIND(status) FIND(shadow)
-	FIND(last_error) FIND(close)
-	if (!all) {
-		*why = xstrdup_printf("%s is not libaucsched", library->path);
-		return SLURM_ERROR;
-	}
-	library->version = version();
-	return SLURM_SUCCESS;
-}
-
-extern char *auc_library_differs(const auc_library_t *library,
-				 const char *wanted)
-{
-	char *words = NULL;
-
-	if (!library->handle || !xstrcmp(library->asked, wanted))
-		return NULL;
-	words = xstrdup_printf("auc_library=%s is not what was loaded: %s stays until slurmctld is restarted, which alone can load another",
-			       wanted ? wanted : "(none)", library->path);
-	if (wanted && access(wanted, R_OK))
-		xstrfmtcat(words, "; and it can't be read: %m");
-	return words;
-}
-
-extern int auc_library_load(auc_library_t *library, const char *params,
-			    char **why)
-{
-	char *wanted = auc_path_param(params, "auc_library="), *words;
-
-	if (!library->handle) {
-		xfree(library->path);
-		library->handle = _open(wanted, &library->path, why);
-		xfree(library->asked);
-		library->asked = xstrdup(wanted);
-	}
-	/* Once, until it is as it was again. */
-	words = auc_library_differs(library, wanted);
-	if (words && !library->other)
-		error("aucsched: SchedulerParameters: %s", words);
-	library->other = words != NULL;
-	xfree(words);
-	xfree(wanted);
-	if (!library->handle)
-		return SLURM_ERROR;
-	if (!library->version && _resolve(library, why)) {
-		/* What was opened is no Go library of ours: it can go. */
-		dlclose(library->handle);
-		library->handle = NULL;
-		return SLURM_ERROR;
-	}
-	return SLURM_SUCCESS;
-}
-
-extern int auc_library_open(auc_library_t *library,
-			    const auc_settings_t *settings, char **why)
-{
-	char text[512] = "";
-
-	library->scheduler = library->open(settings->engine, text,
-					   sizeof(text));
-	if (library->scheduler > 0)
-		return SLURM_SUCCESS;
-	*why = xstrdup_printf("%s: %s", library->path, text);
-	library->scheduler = 0;
+	va_start(args, format);
+	vsnprintf(library->error, sizeof(library->error), format, args);
+	va_end(args);
 	return SLURM_ERROR;
 }
 
-extern int auc_library_configure(auc_library_t *library,
-				 const auc_settings_t *settings, char **why)
-{
-	char text[512] = "";
+/* ---- The engine's life ---- */
 
-	if (!library->configure(library->scheduler, settings->engine))
+/* What it said at last: of a Go program that ends by a fault of its own, the fault. */
+static void _last_words(auc_library_t *library, char *words, size_t size)
+{
+	ssize_t len = pread(library->log, words, size - 1, 0);
+
+	words[MAX(len, 0)] = '\0';
+	words[strcspn(words, "\n")] = '\0';
+	if (ftruncate(library->log, 0) || lseek(library->log, 0, SEEK_SET))
+		words[0] = '\0';
+}
+
+/* The next engine is started at once; if that was in vain too, later and later. */
+static int _put_off(auc_library_t *library)
+{
+	library->resume_us = auc_now_us() + library->pause_us;
+	library->pause_us = MIN(MAX(2 * library->pause_us, PAUSE_US),
+				MOST_PAUSE_US);
+	return SLURM_ERROR;
+}
+
+/* Kills it, if it hasn't ended. RET its status, as by waitpid() */
+static int _end(auc_library_t *library)
+{
+	int status = 0;
+
+	if (!library->pid)
+		return 0;
+	(void) kill(library->pid, SIGKILL);
+	while ((waitpid(library->pid, &status, 0) < 0) && (errno == EINTR))
+		;
+	close(library->socket);
+	library->pid = 0;
+	library->scheduler = 0;
+	return status;
+}
+
+/* Who calls has had no answer. IN ended - it has ended by itself */
+static int _lost(auc_library_t *library, bool ended)
+{
+	pid_t pid = library->pid;
+	char words[256];
+	int status = _end(library);
+
+	_last_words(library, words, sizeof(words));
+	if (!ended)
+		(void) _fail(library, "the engine (pid %d) did not answer in time, and was killed",
+			     pid);
+	else if (WIFSIGNALED(status))
+		(void) _fail(library, "the engine (pid %d) was ended by signal %d: %s",
+			     pid, WTERMSIG(status), words);
+	else
+		(void) _fail(library, "the engine (pid %d) ended with status %d: %s",
+			     pid, WEXITSTATUS(status), words);
+	error("aucsched: %s", library->error);
+	return _put_off(library);
+}
+
+/* Hands the memory over, and waits for it. */
+static int _exchange(auc_library_t *library, bool hand_over, int64_t ms)
+{
+	struct pollfd engine = { .fd = library->socket, .events = POLLIN };
+	int64_t end = auc_now_us() + ms * 1000, left = ms * 1000;
+	char byte;
+	int ready = 0;
+
+	if (hand_over &&
+	    (send(library->socket, "", 1, MSG_NOSIGNAL) != 1))
+		return _lost(library, true);
+	while ((left > 0) && !(ready > 0)) {
+		ready = poll(&engine, 1, left / 1000 + 1);
+		left = end - auc_now_us();
+	}
+	if (ready <= 0)
+		return _lost(library, false);
+	if (recv(library->socket, &byte, 1, MSG_DONTWAIT) != 1)
+		return _lost(library, true);
+	return SLURM_SUCCESS;
+}
+
+static auc_call_t *_call(auc_library_t *library, auc_call_number_t number)
+{
+	auc_call_t *call = library->call;
+
+	memset(call, 0, sizeof(*call));
+	call->used = sizeof(*call);
+	call->call = number;
+	call->handle = library->scheduler;
+	return call;
+}
+
+/* RET what the library returned, or SLURM_ERROR if it was not asked: library->error has why. */
+static int64_t _ask(auc_library_t *library, int64_t ms)
+{
+	auc_call_t *call = library->call;
+
+	if (call->full)
+		return _fail(library, "this is more than the engine's memory of %llu bytes takes",
+			     AUC_ENGINE_BYTES);
+	if (_exchange(library, true, ms))
+		return SLURM_ERROR;
+	call->error[sizeof(call->error) - 1] = '\0';
+	if (call->rc)
+		(void) _fail(library, "%s", call->error);
+	return call->rc;
+}
+
+/* Where there is no such address, the kernel says where: the next engine may have something there. */
+static void *_map(int fd)
+{
+	void *at = MAP_FAILED;
+
+	for (int i = 0; (at == MAP_FAILED) && (i <= MEMORY_PLACES); i++)
+		at = mmap(i < MEMORY_PLACES ? MEMORY_AT + i * AUC_ENGINE_BYTES : NULL,
+			  AUC_ENGINE_BYTES, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_NORESERVE |
+			  (i < MEMORY_PLACES ? MAP_FIXED_NOREPLACE : 0), fd, 0);
+	return at;
+}
+
+/* What all engines of this slurmctld have, one after the other: memory, and room for last words. */
+static int _share(auc_library_t *library)
+{
+	struct rlimit most;
+	void *at;
+	int fd;
+
+	if (library->memory > 0)
 		return SLURM_SUCCESS;
-	library->last_error(library->scheduler, text, sizeof(text));
-	*why = xstrdup(text);
+	/* Beyond the limit a file is not refused: a signal ends the process. */
+	if (getrlimit(RLIMIT_FSIZE, &most) || (most.rlim_cur < AUC_ENGINE_BYTES))
+		return _fail(library, "the engine's memory is beyond slurmctld's limit of a file's size (ulimit -f)");
+	if ((library->log <= 0) &&
+	    ((library->log = memfd_create("aucsched-log", MFD_CLOEXEC)) < 0))
+		return _fail(library, "memory for the engine: %m");
+	if ((fd = memfd_create("aucsched", MFD_CLOEXEC | MFD_ALLOW_SEALING)) < 0)
+		return _fail(library, "memory for the engine: %m");
+	/* What somebody cut off slurmctld could not read. */
+	at = (ftruncate(fd, AUC_ENGINE_BYTES) ||
+	      fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)) ?
+		MAP_FAILED : _map(fd);
+	if (at == MAP_FAILED) {
+		(void) _fail(library, "memory for the engine: %m");
+		close(fd);
+		return SLURM_ERROR;
+	}
+	(void) madvise(at, AUC_ENGINE_BYTES, MADV_DONTDUMP);
+	library->memory = fd;
+	library->call = at;
+	return SLURM_SUCCESS;
+}
+
+/* RET an error number. OUT ours - our end of the socket */
+static int _spawn(auc_library_t *library, const char *program, int *ours)
+{
+	char at[32], form[32];
+	char *argv[] = { PROGRAM, library->path, at, form, NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t signals;
+	int ends[2], theirs, rc;
+
+	snprintf(at, sizeof(at), "%llx",
+		 (unsigned long long) (uintptr_t) library->call);
+	snprintf(form, sizeof(form), "%llx", AUC_ENGINE_FORM);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return errno;
+	/* Above the numbers that they will have. */
+	*ours = fcntl(ends[0], F_DUPFD_CLOEXEC, AUC_ENGINE_MEMORY + 1);
+	theirs = fcntl(ends[1], F_DUPFD_CLOEXEC, AUC_ENGINE_MEMORY + 1);
+	rc = ((*ours < 0) || (theirs < 0)) ? errno : 0;
+	close(ends[0]);
+	close(ends[1]);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, library->log, STDERR_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, theirs, AUC_ENGINE_SOCKET);
+	posix_spawn_file_actions_adddup2(&actions, library->memory,
+					 AUC_ENGINE_MEMORY);
+	posix_spawnattr_init(&attributes);
+	sigemptyset(&signals);
+	posix_spawnattr_setsigmask(&attributes, &signals);
+	sigfillset(&signals);
+	posix_spawnattr_setsigdefault(&attributes, &signals);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
+				 POSIX_SPAWN_SETSIGDEF);
+	if (!rc)
+		rc = posix_spawn(&library->pid, program, &actions, &attributes,
+				 argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attributes);
+	if (theirs >= 0)
+		close(theirs);
+	if (rc && (*ours >= 0))
+		close(*ours);
+	return rc;
+}
+
+static int _start(auc_library_t *library)
+{
+	char *dir = auc_object_dir((const void *) auc_library_load);
+	char *program = xstrdup_printf("%s/" PROGRAM, dir ? dir : ".");
+	int rc;
+
+	(void) _call(library, AUC_CALL_HELLO);
+	if ((rc = _spawn(library, program, &library->socket))) {
+		library->pid = 0;
+		(void) _fail(library, "%s: %s", program, strerror(rc));
+	}
+	xfree(program);
+	xfree(dir);
+	if (rc)
+		return _put_off(library);
+	if (_exchange(library, false, ANSWER_MS))
+		return SLURM_ERROR;
+	if (!library->call->rc) {
+		snprintf(library->version, sizeof(library->version), "%.60s",
+			 library->call->error);
+		return SLURM_SUCCESS;
+	}
+	(void) _fail(library, "%.500s", library->call->error);
+	(void) _end(library);
+	return _put_off(library);
+}
+
+static const char *_put_text(auc_call_t *call, const char *text)
+{
+	return text ? auc_engine_put(call, text, strlen(text) + 1) : NULL;
+}
+
+/* Has an engine run, with the scheduler that is to be open. */
+static int _run(auc_library_t *library)
+{
+	auc_call_t *call;
+
+	if (!library->pid) {
+		if (!library->path || (auc_now_us() < library->resume_us))
+			return SLURM_ERROR;	/* why was said then */
+		if (_share(library) || _start(library))
+			return SLURM_ERROR;
+	}
+	if (library->scheduler || !library->settings)
+		return SLURM_SUCCESS;
+	call = _call(library, AUC_CALL_OPEN);
+	call->text = _put_text(call, library->settings);
+	if (_ask(library, ANSWER_MS))
+		return SLURM_ERROR;
+	library->scheduler = call->handle;
+	return SLURM_SUCCESS;
+}
+
+extern int auc_library_load(auc_library_t *library, const char *params)
+{
+	char *path = auc_path_param(params, "auc_library="), *dir;
+
+	if (!path) {
+		/* Beside the plug-in first: that is the one which was built with it. */
+		dir = auc_object_dir((const void *) auc_library_load);
+		path = xstrdup_printf("%s/libaucsched.so", dir ? dir : ".");
+		xfree(dir);
+		if (access(path, R_OK)) {
+			xfree(path);
+			path = xstrdup("libaucsched.so");
+		}
+	}
+	if (xstrcmp(path, library->path)) {
+		(void) _end(library);
+		xfree(library->settings);	/* they may not be for this one */
+		library->resume_us = library->pause_us = 0;
+		library->version[0] = '\0';
+	}
+	xfree(library->path);
+	library->path = path;
+	return _run(library);
+}
+
+extern int auc_library_open(auc_library_t *library,
+			    const auc_settings_t *settings)
+{
+	auc_call_t *call;
+
+	library->deadline_ms = settings->deadline_ms;
+	if (library->scheduler) {
+		call = _call(library, AUC_CALL_CONFIGURE);
+		call->text = _put_text(call, settings->engine);
+		if (_ask(library, ANSWER_MS))
+			return SLURM_ERROR;
+	}
+	xfree(library->settings);
+	library->settings = xstrdup(settings->engine);
+	if (!_run(library))
+		return SLURM_SUCCESS;
+	xfree(library->settings);
 	return SLURM_ERROR;
 }
 
 extern void auc_library_close(auc_library_t *library)
 {
-	if (library->scheduler)
-		library->close(library->scheduler);
-	library->scheduler = 0;
+	(void) _end(library);
+	if (library->memory > 0) {
+		munmap(library->call, AUC_ENGINE_BYTES);
+		close(library->memory);
+		close(library->log);
+	}
+	xfree(library->path);
+	xfree(library->settings);
+	xfree(library->decisions);
+	xfree(library->segments);
+	xfree(library->victims);
+	xfree(library->switches);
+	xfree(library->leaves);
+	memset(library, 0, sizeof(*library));
+}
+
+/* ---- Answers ---- */
+
+/* What it answers makes no sense: nor would what it answers next. */
+static int _lie(auc_library_t *library)
+{
+	(void) _end(library);
+	(void) _fail(library, "the engine's answer is beyond what it was asked, and it was killed");
+	error("aucsched: %s", library->error);
+	return _put_off(library);
+}
+
+/* RET whether all of an array is in the memory */
+static bool _here(const auc_call_t *call, const void *array, size_t len,
+		  size_t size)
+{
+	uintptr_t at = (uintptr_t) array - (uintptr_t) call;
+
+	return !len || ((at < AUC_ENGINE_BYTES) &&
+			(len * size <= AUC_ENGINE_BYTES - at));
+}
+
+
+/* Where a text of the engine's buffer is in ours. */
+static const char *_moved(const auc_call_t *call, const char *text, char *buf)
+{
+	uintptr_t at = (uintptr_t) text - (uintptr_t) call->buf;
+
+	return (text && (at < call->buf_len)) ? buf + at : NULL;
+}
+
+extern int auc_library_settings(auc_library_t *library, const char *params,
+				auc_settings_t *settings, char *buf, size_t len)
+{
+	auc_call_t *call;
+
+	if (_run(library))
+		return SLURM_ERROR;
+	call = _call(library, AUC_CALL_SETTINGS);
+	call->text = _put_text(call, params);
+	call->buf = auc_engine_put(call, buf, len);
+	call->buf_len = len;
+	if (_ask(library, ANSWER_MS))
+		return SLURM_ERROR;
+	memcpy(buf, call->buf, len);
+	buf[len - 1] = '\0';
+	*settings = call->settings;
+	settings->engine = _moved(call, settings->engine, buf);
+	settings->status = _moved(call, settings->status, buf);
+	settings->partitions = _moved(call, settings->partitions, buf);
+	settings->said = _moved(call, settings->said, buf);
+	return settings->engine ? SLURM_SUCCESS :
+		_fail(library, "the library does not read SchedulerParameters");
+}
+
+extern int auc_library_alternatives(auc_library_t *library, const char *script,
+				    uint32_t cpus_per_task, const char *types,
+				    char *buf, size_t len)
+{
+	auc_call_t *call;
+
+	snprintf(buf, len, "aucsched: alternatives can't be read here now: slurmctld's log says why");
+	if (_run(library))
+		return SLURM_ERROR;
+	call = _call(library, AUC_CALL_ALTERNATIVES);
+	call->text = _put_text(call, script);
+	call->len = cpus_per_task;
+	call->types = _put_text(call, types);
+	call->buf = auc_engine_put(call, buf, len);
+	call->buf_len = len;
+	if (_ask(library, ANSWER_MS) && (!library->pid || call->full))
+		return SLURM_ERROR;
+	memcpy(buf, call->buf, len);
+	buf[len - 1] = '\0';
+	return call->rc ? SLURM_ERROR : SLURM_SUCCESS;
+}
+
+/* ---- Where nodes stand ---- */
+
+static const char **_put_texts(auc_call_t *call, const char *const *texts,
+			       uint32_t len)
+{
+	const char **put = AUC_ENGINE_PUT(call, texts, len);
+
+	for (uint32_t i = 0; put && (i < len); i++)
+		put[i] = _put_text(call, put[i]);
+	return put;
+}
+
+/* xfree() */
+static void *_copied(const void *array, size_t len, size_t size)
+{
+	return (array && len) ? memcpy(xcalloc(len, size), array, len * size) :
+		NULL;
+}
+
+static bool _take_topology(auc_library_t *library, uint32_t nodes,
+			   struct aucsched_topology *out)
+{
+	*out = library->call->tree;
+	if ((out->switches && !_here(library->call, out->switches,
+				     out->switches_len,
+				     sizeof(*out->switches))) ||
+	    (out->leaves && !_here(library->call, out->leaves, nodes,
+				   sizeof(*out->leaves))) ||
+	    (out->switches_len && (!out->switches || !out->leaves)))
+		return false;
+	xfree(library->switches);
+	xfree(library->leaves);
+	library->switches = _copied(out->switches, out->switches_len,
+				    sizeof(*out->switches));
+	library->leaves = _copied(out->leaves, nodes, sizeof(*out->leaves));
+	out->switches = library->switches;
+	out->leaves = library->leaves;
+	for (uint32_t i = 0; i < out->switches_len; i++)
+		if ((out->switches[i].parent >= out->switches_len) &&
+		    (out->switches[i].parent != AUCSCHED_NO_SWITCH))
+			return false;
+	for (uint32_t n = 0; out->leaves && (n < nodes); n++)
+		if ((out->leaves[n] >= out->switches_len) &&
+		    (out->leaves[n] != AUCSCHED_NO_SWITCH))
+			return false;
+	return true;
+}
+
+extern int auc_library_topology(auc_library_t *library,
+				const char *const *names,
+				const char *const *addresses,
+				const char *const *patterns, uint32_t nodes,
+				const char *sizes,
+				struct aucsched_topology *out)
+{
+	auc_call_t *call;
+
+	if (_run(library))
+		return SLURM_ERROR;
+	call = _call(library, AUC_CALL_TOPOLOGY);
+	call->names = _put_texts(call, names, nodes);
+	call->addresses = _put_texts(call, addresses, nodes);
+	call->patterns = _put_texts(call, patterns, nodes);
+	call->len = nodes;
+	call->text = _put_text(call, sizes);
+	if (_ask(library, ANSWER_MS))
+		return SLURM_ERROR;
+	return _take_topology(library, nodes, out) ? SLURM_SUCCESS :
+		_lie(library);
+}
+
+/* ---- Decisions ---- */
+
+/* A pointer that is added to one of these has to be put into the memory, or taken out of it, too. */
+#define KNOWN(type, size) \
+	_Static_assert((sizeof(void *) != 8) || (sizeof(struct type) == (size)), #type)
+KNOWN(aucsched_settings, 80);
+KNOWN(aucsched_topology, 48);
+KNOWN(aucsched_input, 288);
+KNOWN(aucsched_output, 120);
+KNOWN(aucsched_run, 136);
+KNOWN(aucsched_shadow, 72);
+KNOWN(aucsched_status, 1632);
+
+static void _put_input(auc_call_t *call, const struct aucsched_input *in)
+{
+#define PUT(array, len) call->in.array = AUC_ENGINE_PUT(call, in->array, len)
+	call->in = *in;
+	PUT(nodes, in->nodes_len);
+	PUT(running, in->running_len);
+	PUT(running_segments, in->running_segments_len);
+	PUT(jobs, in->jobs_len);
+	PUT(masks, (size_t) in->masks_len * in->mask_words);
+	PUT(alternatives, in->alternatives_len);
+	PUT(stores, in->stores_len);
+	PUT(job_reads, in->job_reads_len);
+	PUT(running_reads, in->running_reads_len);
+	PUT(amounts, (size_t) in->resources_len * in->nodes_len);
+	PUT(job_uses, in->job_uses_len);
+	PUT(alternative_uses, in->alternative_uses_len);
+	PUT(running_uses, in->running_uses_len);
+	PUT(quotas, in->quotas_len);
+	PUT(job_charges, in->job_charges_len);
+	PUT(alternative_charges, in->alternative_charges_len);
+	PUT(running_charges, in->running_charges_len);
+	PUT(switches, in->switches_len);
+	PUT(leaves, in->leaves_len);
+	PUT(share_sizes, in->share_sizes_len);
+	PUT(shared_gpus, in->shared_gpus_len);
+#undef PUT
+}
+
+/* Whether first..first + len - 1 are among so many. */
+static bool _within(uint32_t first, uint32_t len, uint32_t all)
+{
+	return (first <= all) && (len <= all - first);
+}
+
+static bool _sound_decision(const struct aucsched_decision *decision,
+			    const struct aucsched_input *in,
+			    const struct aucsched_output *out)
+{
+	return (decision->why < AUCSCHED_WHYS) &&
+		(decision->alternative <= AUCSCHED_MAX_ALTERNATIVES) &&
+		(decision->gpus <= AUCSCHED_MAX_GPUS) &&
+		(!decision->quota || (decision->quota < in->quotas_len)) &&
+		_within(decision->first_segment, decision->segments,
+			out->segments_len) &&
+		_within(decision->first_victim, decision->victims,
+			out->victims_len);
+}
+
+/* What slurmctld goes by is there, whatever has become of the engine. */
+static bool _sound(const struct aucsched_input *in,
+		   const struct aucsched_output *out)
+{
+	if ((out->decisions_len != in->jobs_len) ||
+	    (out->decisions_len && !out->decisions) ||
+	    (out->segments_len && !out->segments) ||
+	    (out->victims_len && !out->victims))
+		return false;
+	for (uint32_t i = 0; i < out->segments_len; i++)
+		if ((out->segments[i].first > out->segments[i].last) ||
+		    (out->segments[i].last >= in->nodes_len) ||
+		    (out->segments[i].bin > 2 * AUCSCHED_MAX_GPUS))
+			return false;
+	for (uint32_t i = 0; i < out->victims_len; i++)
+		if (out->victims[i] >= in->running_len)
+			return false;
+	for (uint32_t i = 0; i < out->decisions_len; i++)
+		if (!_sound_decision(out->decisions + i, in, out))
+			return false;
+	return true;
+}
+
+/* The engine might write into the memory when it has answered: what is checked is a copy. */
+static bool _take(auc_library_t *library, struct aucsched_output *out)
+{
+#define TAKE(array)							\
+	do {								\
+		if (!_here(library->call, out->array, out->array##_len,	\
+			   sizeof(*out->array)))			\
+			return false;					\
+		AUC_GROW(library->array, library->array##_cap,		\
+			 out->array##_len);				\
+		if (out->array##_len)					\
+			memcpy(library->array, out->array,		\
+			       out->array##_len * sizeof(*out->array));	\
+		out->array = library->array;				\
+	} while (0)
+	*out = library->call->out;
+	TAKE(decisions);
+	TAKE(segments);
+	TAKE(victims);
+#undef TAKE
+	return true;
+}
+
+extern int auc_library_decide(auc_library_t *library,
+			      const struct aucsched_input *in,
+			      const struct aucsched_preference *preferences,
+			      const struct aucsched_stake *stakes,
+			      uint32_t stakes_len, struct aucsched_output *out,
+			      int *shift)
+{
+	auc_call_t *call;
+
+	memset(out, 0, sizeof(*out));
+	if (_run(library))
+		return SLURM_ERROR;
+	call = _call(library, AUC_CALL_DECIDE);
+	_put_input(call, in);
+	if (preferences) {
+		call->preferences = AUC_ENGINE_PUT(call, preferences,
+						   in->nodes_len);
+		call->stakes = AUC_ENGINE_PUT(call, stakes, stakes_len);
+		call->stakes_len = stakes_len;
+	}
+	call->out.abi = AUCSCHED_ABI;
+	call->out.size = sizeof(call->out);
+	if (_ask(library, library->deadline_ms + ANSWER_MS))
+		return SLURM_ERROR;
+	if (!_take(library, out) || !_sound(in, out) || (call->shift < 0) ||
+	    (call->shift > 63))
+		return _lie(library);
+	library->pause_us = 0;
+	*shift = call->shift;
+	(void) _fail(library, "%s", call->error);
+	return SLURM_SUCCESS;
+}
+
+/* ---- Files ---- */
+
+extern int auc_library_keep_files(auc_library_t *library, const char *path,
+				  bool end)
+{
+	auc_call_t *call;
+
+	if (_run(library))
+		return SLURM_ERROR;
+	call = _call(library, AUC_CALL_KEEP_FILES);
+	call->text = _put_text(call, path);
+	call->end = end;
+	return _ask(library, FILE_MS) ? SLURM_ERROR : SLURM_SUCCESS;
+}
+
+static void _put_run(auc_call_t *call, struct aucsched_run *run)
+{
+	run->partition = _put_text(call, run->partition);
+	run->would.nodes = _put_text(call, run->would.nodes);
+	run->slurm.nodes = _put_text(call, run->slurm.nodes);
+	run->before_word = _put_text(call, run->before_word);
+	run->left = _put_text(call, run->left);
+	run->state = _put_text(call, run->state);
+}
+
+extern int auc_library_shadow(auc_library_t *library,
+			      const struct aucsched_shadow *shadow)
+{
+	struct aucsched_run *runs;
+	auc_call_t *call;
+
+	if (_run(library))
+		return SLURM_ERROR;
+	call = _call(library, AUC_CALL_SHADOW);
+	call->shadow = *shadow;
+	call->shadow.path = _put_text(call, shadow->path);
+	call->shadow.slurm = _put_text(call, shadow->slurm);
+	call->shadow.settings = _put_text(call, shadow->settings);
+	_put_input(call, shadow->in);
+	call->shadow.in = &call->in;
+	call->shadow.runs = runs = AUC_ENGINE_PUT(call, shadow->runs,
+						  shadow->runs_len);
+	for (uint32_t i = 0; runs && (i < shadow->runs_len); i++)
+		_put_run(call, runs + i);
+	return _ask(library, FILE_MS) ? SLURM_ERROR : SLURM_SUCCESS;
+}
+
+extern int auc_library_status(auc_library_t *library,
+			      const struct aucsched_status *status, char *buf,
+			      size_t len)
+{
+	struct aucsched_left *left;
+	auc_call_t *call;
+
+	/* Without a scheduler there need be no engine; the status is written all the same. */
+	if ((!library->pid && !library->settings) || _run(library))
+		return SLURM_ERROR;
+	call = _call(library, AUC_CALL_STATUS);
+	call->status = *status;
+	call->status.engine_pid = library->pid;
+	call->status.state = _put_text(call, status->state);
+	call->status.state_text = (char *) _put_text(call, status->state_text);
+	call->status.last_failure = (char *) _put_text(call, status->last_failure);
+	call->status.journal = _put_text(call, status->journal);
+	call->status.slurm = _put_text(call, status->slurm);
+	call->status.library = _put_text(call, status->library);
+	call->status.settings = _put_text(call, status->settings);
+	call->status.left = left = AUC_ENGINE_PUT(call, status->left,
+						  status->left_len);
+	for (uint32_t i = 0; left && (i < status->left_len); i++)
+		left[i].why = _put_text(call, left[i].why);
+	call->buf = auc_engine_put(call, buf, len);
+	call->buf_len = len;
+	if (_ask(library, ANSWER_MS))
+		return SLURM_ERROR;
+	memcpy(buf, call->buf, len);
+	buf[len - 1] = '\0';
+	return SLURM_SUCCESS;
 }

@@ -1,71 +1,101 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/* libaucsched.so. */
+/* libaucsched.so, in a process of its own: the engine. */
 #ifndef AUC_LIBRARY_H
 #define AUC_LIBRARY_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "aucsched.h"
+#include "engine.h"
 #include "settings.h"
 
 /*
- * Loading libaucsched.so, and calling it. The agent's thread, without a lock; job_submit has a library_t of
- * its own, for what needs no handle.
+ * Starting the engine with libaucsched.so, and calling it. One thread at a time: the agent's, mostly
+ * without a lock; job_submit has a library_t, and so an engine, of its own. An engine that has ended, or does not answer in time, is killed, and what it was to do
+ * fails; the next call starts another, which goes by the same settings: at once, and if that
+ * fails too after 1 s, 2 s, and up to a minute.
  */
 
 typedef struct auc_library {
-	void *handle;		/* of dlopen(); never closed: Go can't be unloaded */
-	char *path;		/* as long as the handle */
-	const char *version;
-	int64_t scheduler;	/* of aucsched_open(); 0: none */
-	int (*settings)(const char *, struct aucsched_settings *, char *,
-			size_t);
-	int (*alternatives)(const char *, uint32_t, const char *, char *,
-			    size_t);
-	int64_t (*open)(const char *, char *, size_t);
-	int (*configure)(int64_t, const char *);
-	int (*topology)(int64_t, const char *const *, const char *const *,
-			const char *const *, uint32_t, const char *,
-			struct aucsched_topology *);
-	int (*tiers)(struct aucsched_node *, const struct aucsched_preference *,
-		     uint32_t);
-	int (*price)(const struct aucsched_input *, struct aucsched_running *,
-		     struct aucsched_job *, const struct aucsched_stake *,
-		     uint32_t);
-	int (*cycle)(int64_t, const struct aucsched_input *,
-		     struct aucsched_output *);
-	int (*keep_files)(int64_t, const char *, int);
-	int (*status)(const struct aucsched_status *, char *, size_t);
-	int (*shadow)(int64_t, const struct aucsched_shadow *);
-	size_t (*last_error)(int64_t, char *, size_t);
-	int (*close)(int64_t);
-	char *asked;		/* auc_library when it was loaded, NULL: none; as long */
-	bool other;		/* that auc_library names another by now was said */
+	char *path;		/* of the library; NULL: none was asked for yet */
+	char version[64];	/* "": it was never loaded */
+	char error[1024];	/* why the last call failed */
+	pid_t pid;		/* of the engine; 0: none runs */
+	int socket, memory, log;	/* to it, shared with it, its standard error; while memory > 0 */
+	auc_call_t *call;	/* the memory */
+	char *settings;		/* of the scheduler that is open; NULL: none is */
+	int64_t scheduler;	/* of aucsched_open(), in the engine that runs; 0: none yet */
+	int deadline_ms;	/* of a cycle */
+	int64_t resume_us;	/* no engine is started before */
+	int64_t pause_us;	/* what resume_us was put off by last */
+	struct aucsched_decision *decisions;
+	struct aucsched_segment *segments;
+	uint32_t *victims;
+	struct aucsched_switch *switches;
+	uint32_t *leaves;
+	size_t decisions_cap, segments_cap, victims_cap;
 } auc_library_t;
 
 /*
- * Loads the library that SchedulerParameters name, if none is loaded yet. To be called from the
- * agent's thread, after slurmctld has daemonised.
- * RET SLURM_SUCCESS, or SLURM_ERROR with the reason in *why; caller must xfree(). So for the next two.
+ * Starts the engine with the library that SchedulerParameters name, unless it runs. To be called
+ * after slurmctld has daemonised.
+ * RET SLURM_SUCCESS, or SLURM_ERROR with the reason in library->error; so for all that follow
  */
-extern int auc_library_load(auc_library_t *library, const char *params,
-			    char **why);
+extern int auc_library_load(auc_library_t *library, const char *params);
 
-/* Opens a scheduler with the settings; or has the one that is open go by others. */
-extern int auc_library_open(auc_library_t *library,
-			    const auc_settings_t *settings, char **why);
-extern int auc_library_configure(auc_library_t *library,
-				 const auc_settings_t *settings, char **why);
-extern void auc_library_close(auc_library_t *library);
+/* Reads SchedulerParameters; texts are in buf then, as by aucsched_settings(). */
+extern int auc_library_settings(auc_library_t *library, const char *params,
+				auc_settings_t *settings, char *buf,
+				size_t len);
 
 /*
- * What is wrong if auc_library has changed since a library was loaded, which stays.
- * IN wanted - what it is now; NULL: none
- * RET NULL if nothing is; caller must xfree()
+ * aucsched_alternatives(). IN types - may be NULL
+ * OUT buf - the note or, on an error, words for the user
  */
-extern char *auc_library_differs(const auc_library_t *library,
-				 const char *wanted);
+extern int auc_library_alternatives(auc_library_t *library, const char *script,
+				    uint32_t cpus_per_task, const char *types,
+				    char *buf, size_t len);
+
+/* aucsched_topology(). OUT out - its arrays are the library's, until the next call of this */
+extern int auc_library_topology(auc_library_t *library,
+				const char *const *names,
+				const char *const *addresses,
+				const char *const *patterns, uint32_t nodes,
+				const char *sizes,
+				struct aucsched_topology *out);
+
+/* Opens a scheduler with the settings, or has the one that is open go by others. */
+extern int auc_library_open(auc_library_t *library,
+			    const auc_settings_t *settings);
+
+/*
+ * Decides. What the engine answers is checked: no number in out is beyond what it counts or
+ * names in the input.
+ * IN preferences - one a node, by which tiers are set; NULL: neither tiers nor prices are
+ * IN stakes - of the running jobs that may be preempted
+ * OUT out - its arrays are the library's, until the next call of this
+ * OUT shift - by how many bits priorities are multiplied in out
+ */
+extern int auc_library_decide(auc_library_t *library,
+			      const struct aucsched_input *in,
+			      const struct aucsched_preference *preferences,
+			      const struct aucsched_stake *stakes,
+			      uint32_t stakes_len, struct aucsched_output *out,
+			      int *shift);
+
+/* aucsched_keep_files(), aucsched_shadow(), aucsched_status() */
+extern int auc_library_keep_files(auc_library_t *library, const char *path,
+				  bool end);
+extern int auc_library_shadow(auc_library_t *library,
+			      const struct aucsched_shadow *shadow);
+extern int auc_library_status(auc_library_t *library,
+			      const struct aucsched_status *status, char *buf,
+			      size_t len);
+
+/* Ends the engine. */
+extern void auc_library_close(auc_library_t *library);
 
 #endif

@@ -31,7 +31,7 @@ extern bool auc_are_alike(const job_record_t *a, const job_record_t *b);
  * lock.
  */
 extern void auc_add_topology(auc_snapshot_t *snapshot,
-			     const auc_library_t *library);
+			     auc_library_t *library);
 
 /*
  * Has a job demand of switches what Slurm would hold it to.

@@ -26,12 +26,12 @@ static void _say(const char *lines)
 }
 
 extern void auc_settings_read(auc_settings_t *settings,
-			      const auc_library_t *library, const char *params)
+			      auc_library_t *library, const char *params)
 {
 	static char texts[1 << 16], *status;
 
-	if (library && !library->settings(params, settings, texts,
-					  sizeof(texts))) {
+	if (library && !auc_library_settings(library, params, settings, texts,
+					     sizeof(texts))) {
 		_say(settings->said);
 		return;
 	}

@@ -22,7 +22,7 @@ struct auc_library;
  * OUT settings - whose texts stay until the next call
  */
 extern void auc_settings_read(auc_settings_t *settings,
-			      const struct auc_library *library,
+			      struct auc_library *library,
 			      const char *params);
 
 /*

@@ -367,7 +367,7 @@ static void _say(const char *path, const char *fault)
 }
 
 extern void auc_shadow_write(const auc_settings_t *settings, const char *path,
-			     bool secret, const auc_library_t *library,
+			     bool secret, auc_library_t *library,
 			     const auc_snapshot_t *s, bool decided)
 {
 	struct aucsched_shadow to = {
@@ -377,11 +377,8 @@ extern void auc_shadow_write(const auc_settings_t *settings, const char *path,
 		.mode = secret ? 0600 : 0644, .interval = settings->interval,
 		.queue = s->queue, .decided = decided, .in = &s->in,
 		.runs = shadow.runs, .runs_len = shadow.runs_len };
-	char text[512] = "";
 
-	if (library->shadow(library->scheduler, &to))
-		library->last_error(library->scheduler, text, sizeof(text));
-	_say(path, text[0] ? text : NULL);
+	_say(path, auc_library_shadow(library, &to) ? library->error : NULL);
 	_free_runs();
 }
 

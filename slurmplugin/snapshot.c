@@ -315,7 +315,7 @@ static void _drop_verdict(uint32_t job_id)
 }
 
 extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
-			      const auc_library_t *library,
+			      auc_library_t *library,
 			      auc_select_hooks_t *hooks, uint32_t cycle)
 {
 	_clear(s, cycle);

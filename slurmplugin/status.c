@@ -57,12 +57,13 @@ static char *_bare(const auc_status_t *status)
 
 /* xfree() */
 static char *_json(auc_status_t *status, const auc_settings_t *settings,
-		   const auc_library_t *library, const auc_snapshot_t *snapshot)
+		   auc_library_t *library, const auc_snapshot_t *snapshot)
 {
 	char *text;
 
 	status->interval = settings->interval;
 	status->slurm = SLURM_VERSION_STRING;
+	status->pid = getpid();
 	status->library = library->path;
 	status->settings = settings->engine;
 	status->locality = settings->locality;
@@ -74,7 +75,7 @@ static char *_json(auc_status_t *status, const auc_settings_t *settings,
 	status->left_jobs = snapshot->left_jobs;
 	status->left_longest_s = snapshot->left_longest_s;
 	text = xmalloc(MOST_TEXT);
-	if (library->version && !library->status(status, text, MOST_TEXT))
+	if (!auc_library_status(library, status, text, MOST_TEXT))
 		return text;
 	xfree(text);
 	return _bare(status);
@@ -169,7 +170,7 @@ static void _say(const char *path, bool ok)
 
 extern void auc_status_write(auc_status_t *status,
 			     const auc_settings_t *settings,
-			     const auc_library_t *library,
+			     auc_library_t *library,
 			     const auc_snapshot_t *snapshot,
 			     const char *state_dir)
 {

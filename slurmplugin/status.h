@@ -76,7 +76,7 @@ extern void auc_figure_add(auc_figure_t *figure, int64_t value);
  */
 extern void auc_status_write(auc_status_t *status,
 			     const auc_settings_t *settings,
-			     const auc_library_t *library,
+			     auc_library_t *library,
 			     const auc_snapshot_t *snapshot,
 			     const char *state_dir);
 

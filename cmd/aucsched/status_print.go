@@ -50,7 +50,11 @@ type page struct {
 // print writes the status as a page in the manner of sdiag.
 func (s *status) print(out io.Writer, now time.Time) error {
 	p := &page{tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), clone(s.fields)}
-	pid := p.take("pid")
+	pids := show(p.take("pid"))
+	if engine, ok := p.rest["engine_pid"]; ok {
+		p.take("engine_pid")
+		pids += ", engine " + show(engine)
+	}
 	p.take("time")
 	p.take("interval_s")
 	rule := strings.Repeat("*", 55)
@@ -62,7 +66,7 @@ func (s *status) print(out io.Writer, now time.Time) error {
 		p.take("began")
 		fmt.Fprintf(p, "Data since %s\n", clock(time.Unix(int64(began), 0)))
 	}
-	fmt.Fprintf(p, "written %s ago, every %v, by slurmctld (pid %s)\n%s\n", ago(s.age(now)), s.interval, show(pid), rule)
+	fmt.Fprintf(p, "written %s ago, every %v, by slurmctld (pid %s)\n%s\n", ago(s.age(now)), s.interval, pids, rule)
 	if state, ok := p.rest["state"]; ok && s.stale(now) {
 		p.rest["state"] = fmt.Sprintf("unknown: the file is stale; %v when it was written", state)
 	}

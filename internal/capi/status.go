@@ -7,7 +7,6 @@ package capi
 import (
 	"encoding/json"
 	"math"
-	"os"
 	"time"
 	"unsafe"
 
@@ -62,7 +61,8 @@ func aucsched_status(s *C.aucsched_figures, buf *C.char, length C.size_t) (c C.i
 		handed[text(left.why)] = uint32(left.jobs)
 	}
 	status := object{
-		"version": release.Number, "slurm": text(s.slurm), "pid": os.Getpid(), "began": int64(s.began), "time": time.Now().Unix(),
+		"version": release.Number, "slurm": text(s.slurm), "pid": uint32(s.pid), "engine_pid": uint32(s.engine_pid),
+		"began": int64(s.began), "time": time.Now().Unix(),
 		"interval_s": uint32(s.interval), "state": text(s.state), "state_text": text(s.state_text),
 		"library": text(s.library), "settings": text(s.settings),
 		"cycles": uint64(s.cycles), "cycles_skipped": uint64(s.skipped), "cycles_failed": uint64(s.cycles_failed),

@@ -40,8 +40,9 @@ static void _test_alternatives(void)
 		auc_alternative_t got[AUC_ALTERNATIVES];
 		char *script = xstrdup_printf("#AUCSCHED --alternative %s\n#AUCSCHED --alternative -n7",
 					      cases[i].line), *comment = xstrdup("x");
-		int rc = library->alternatives(script, 1, "\nv100-pcie\n" NAME_63 "\n",
-					       note, sizeof(note));
+		int rc = auc_library_alternatives(library, script, 1,
+						  "\nv100-pcie\n" NAME_63 "\n",
+						  note, sizeof(note));
 
 		auc_note_set(&comment, AUC_ALTERNATIVES_NOTE, note);
 		CHECK(!rc && (auc_alternatives_find_note(comment, got) == 2) &&
@@ -50,9 +51,10 @@ static void _test_alternatives(void)
 		xfree(comment);
 		xfree(script);
 	}
-	CHECK((library->alternatives("#AUCSCHED", 1, NULL, note, sizeof(note)) ==
-	       AUCSCHED_EINVAL) && strstr(note, "in script line 1: "), "%s", note);
-	CHECK(!library->alternatives(NULL, 1, NULL, note, sizeof(note)) && !note[0],
+	CHECK(auc_library_alternatives(library, "#AUCSCHED", 1, NULL, note,
+				       sizeof(note)) && strstr(note, "in script line 1: "), "%s", note);
+	CHECK(!auc_library_alternatives(library, NULL, 1, NULL, note,
+					sizeof(note)) && !note[0],
 	      "%s", note);
 }
 

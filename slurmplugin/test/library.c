@@ -1,47 +1,336 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/* The library that was loaded. */
+/* The engine: that it decides as the library does, and that slurmctld outlasts whatever it does. */
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "../common.h"
 #include "../library.h"
 #include "../settings.h"
+#include "../status.h"
 #include "units.h"
 
-/* What was loaded stays, whatever the settings say by then. */
-static void _test_library(void)
+#define NODES 1408
+#define JOBS 400
+
+static struct aucsched_node nodes[NODES];
+static struct aucsched_preference preferences[NODES];
+static struct aucsched_job jobs[JOBS];
+static struct aucsched_segment held = { .first = 0, .last = 0, .cores = 8 };
+static struct aucsched_running runs = { .end = 2000, .segments = 1 };
+
+/* A machine with one job that runs, and jobs of which each could start. */
+static struct aucsched_input _machine(uint32_t nodes_len, uint32_t jobs_len)
 {
-	static const struct {
-		const char *asked, *now;
-		const char *words[3];	/* NULL: nothing is said */
-	} cases[] = {
-		{ NULL, NULL, { NULL } }, { "/a", "/a", { NULL } },
-		{ NULL, "/nonexistent.so", { "auc_library=/nonexistent.so is not", "/loaded.so stays until slurmctld is restarted", "No such file" } },
-		{ "/a", "/dev/null", { "auc_library=/dev/null is not", "restarted, which alone can load another", "" } },
-		{ "/a", NULL, { "auc_library=(none) is not", "/loaded.so stays", "" } },
-	};
-
-	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
-		auc_library_t library = { .handle = &library,
-			.path = xstrdup("/loaded.so"), .version = "1",
-			.asked = xstrdup(cases[i].asked) };
-		char *params = cases[i].now ?
-			xstrdup_printf("auc_library=%s", cases[i].now) : NULL;
-		char *words = auc_library_differs(&library, cases[i].now), *why;
-
-		CHECK(!words == !cases[i].words[0], "%s: %s", cases[i].now, words);
-		for (int k = 0; words && (k < 3); k++)
-			CHECK(strstr(words, cases[i].words[k]), "%s", words);
-		CHECK(!auc_library_load(&library, params, &why) &&
-		      (library.other == !!words), "%s", cases[i].now);
-		xfree(params);
-		xfree(words);
-		xfree(library.path);
-		xfree(library.asked);
-	}
+	for (int i = 0; i < NODES; i++)
+		nodes[i] = (struct aucsched_node) { .cores = 8,
+			.free_cores = i ? 8 : 0, .up = 1 };
+	for (int i = 0; i < JOBS; i++)
+		jobs[i] = (struct aucsched_job) { .priority = 1000 - i,
+			.cores = 8, .time_limit = 60, .mask = -1 };
+	return (struct aucsched_input) { .abi = AUCSCHED_ABI,
+		.size = sizeof(struct aucsched_input), .now = 1000,
+		.nodes = nodes, .nodes_len = nodes_len, .jobs = jobs,
+		.jobs_len = jobs_len, .running = &runs, .running_len = 1,
+		.running_segments = &held, .running_segments_len = 1 };
 }
 
-extern void test_library(void)
+static int _decide(auc_library_t *library, uint32_t nodes_len,
+		   uint32_t jobs_len, struct aucsched_output *out)
 {
-	_test_library();
+	struct aucsched_input in = _machine(nodes_len, jobs_len);
+	int shift;
+
+	return auc_library_decide(library, &in, preferences, NULL, 0, out,
+				  &shift);
+}
+
+static void _load(auc_library_t *library, const char *path)
+{
+	char *params = xstrdup_printf("auc_library=%s", path);
+
+	CHECK(!auc_library_load(library, params), "%s: %s", path,
+	      library->error);
+	xfree(params);
+}
+
+static void _open(auc_library_t *library, const char *words)
+{
+	auc_settings_t settings = { .engine = words, .deadline_ms = 100 };
+
+	CHECK(!auc_library_open(library, &settings), "%s: %s", words,
+	      library->error);
+}
+
+/* What is none of ours is refused, and the words say which and why. */
+static void _test_refused(const char *liar)
+{
+	static const char *const cases[][2] = {
+		{ "/dev/null", "/dev/null" },
+		{ "/nonexistent.so", "/nonexistent.so" },
+		{ "stranger.so", "is not libaucsched: it has no aucsched_abi" },
+		{ "older.so", "has ABI 1, the plug-in was built for" },
+	};
+	auc_settings_t refused = { .engine = "refuse" };
+	auc_library_t library = { 0 };
+
+	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+		const char *name = cases[i][0];
+		char *params = xstrdup_printf("auc_library=%s/%s",
+					      name[0] == '/' ? "" : units_dir,
+					      name);
+
+		CHECK(auc_library_load(&library, params) && !library.pid &&
+		      strstr(library.error, cases[i][1]), "%d: %s", library.pid,
+		      library.error);
+		xfree(params);
+	}
+	_load(&library, liar);
+	CHECK(!xstrcmp(library.version, "liar"), "%s", library.version);
+	CHECK(auc_library_open(&library, &refused) &&
+	      !xstrcmp(library.error, "refused"), "%s", library.error);
+	_open(&library, "well");
+	CHECK(auc_library_open(&library, &refused) &&
+	      !xstrcmp(library.error, "no luck") &&
+	      !xstrcmp(library.settings, "well"), "%s", library.error);
+	auc_library_close(&library);
+}
+
+/* Whatever is answered, or not, is said, and over with the next call. */
+static void _test_lies(const char *liar)
+{
+	static const char *const cases[][2] = {
+		{ "abort", "ended by signal 6: fatal error: all is lost" },
+		{ "exit", "ended with status 5: " },
+		{ "hang", "did not answer in time" },
+		{ "fail", "no luck" },
+		{ "shift", "beyond what it was asked" },
+		{ "decisions", "beyond what it was asked" },
+		{ "node", "beyond what it was asked" },
+		{ "backwards", "beyond what it was asked" },
+		{ "bin", "beyond what it was asked" },
+		{ "running", "beyond what it was asked" },
+		{ "why", "beyond what it was asked" },
+		{ "quota", "beyond what it was asked" },
+		{ "segments", "beyond what it was asked" },
+		{ "victims", "beyond what it was asked" },
+		{ "alternative", "beyond what it was asked" },
+		{ "many", "the decisions have no room" },
+	};
+	auc_settings_t settings;
+	auc_library_t library = { 0 };
+	struct aucsched_output out;
+	auc_status_t status = { 0 };
+	char text[64];
+
+	_load(&library, liar);
+	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+		_open(&library, cases[i][0]);
+		CHECK(_decide(&library, 2, 3, &out) &&
+		      strstr(library.error, cases[i][1]), "%s: %s", cases[i][0],
+		      library.error);
+		_open(&library, "well");
+		CHECK(!_decide(&library, 2, 3, &out) &&
+		      (out.decisions_len == 3) &&
+		      (out.decisions[2].why == AUCSCHED_WAITS_FIT),
+		      "after %s: %s", cases[i][0], library.error);
+	}
+	CHECK(auc_library_settings(&library, NULL, &settings, text,
+				   sizeof(text)) &&
+	      !settings.engine && !settings.said && !settings.status,
+	      "texts are in the buffer, or none");
+	CHECK(!auc_library_status(&library, &status, text, sizeof(text)) &&
+	      (strlen(text) == sizeof(text) - 1), "%s", "a text has an end");
+	CHECK(auc_library_keep_files(&library, "/x", false) &&
+	      !xstrcmp(library.error, "no luck"), "%s", library.error);
+	auc_library_close(&library);
+}
+
+/* The first failure costs no time, those in a row more and more. */
+static void _test_pauses(const char *liar)
+{
+	auc_library_t library = { 0 };
+	struct aucsched_output out;
+
+	_load(&library, liar);
+	_open(&library, "exit");
+	for (int i = 0; i < 3; i++)
+		CHECK(_decide(&library, 2, 3, &out), "it ends each time");
+	CHECK(!library.pid && (library.resume_us > auc_now_us()) &&
+	      strstr(library.error, "status 5"), "%s", library.error);
+	_load(&library, units_library);	/* another has no part in that */
+	_open(&library, "deadline_ms=100");
+	CHECK(!_decide(&library, 2, 3, &out) && (out.starts == 1), "%s",
+	      library.error);
+	CHECK(!library.pause_us, "all is well");
+	auc_library_close(&library);
+}
+
+static int _open_files(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	while (dir && readdir(dir))
+		count++;
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+typedef struct {
+	volatile pid_t pid;
+	volatile bool stop;
+	int killed;
+} killer_t;
+
+static void *_kill(void *arg)
+{
+	killer_t *killer = arg;
+
+	while (!killer->stop) {
+		usleep(1000 + rand() % 20000);
+		if (killer->pid && !kill(killer->pid, SIGKILL))
+			killer->killed++;
+	}
+	return NULL;
+}
+
+/* At whatever moment it is killed: one cycle fails, the next does not, and nothing of it is left. */
+static void _test_killed(unsigned seed)
+{
+	auc_library_t library = { 0 };
+	struct aucsched_output out;
+	killer_t killer = { 0 };
+	int files = _open_files(), failed = 0, in_a_row = 0;
+	pthread_t thread;
+
+	srand(seed);
+	_load(&library, units_library);
+	_open(&library, "deadline_ms=100");
+	CHECK(!pthread_create(&thread, NULL, _kill, &killer), "%m");
+	for (int64_t end = auc_now_us() + 3000000; auc_now_us() < end; ) {
+		killer.pid = library.pid;
+		library.resume_us = library.pause_us = 0;
+		if (_decide(&library, NODES, JOBS, &out)) {
+			failed++;
+			in_a_row++;
+			CHECK(strstr(library.error, "ended by signal 9"), "%s",
+			      library.error);
+		} else {
+			in_a_row = 0;
+			CHECK(out.starts && (out.decisions_len == JOBS), "%u", out.starts);
+		}
+	}
+	killer.stop = true;
+	pthread_join(thread, NULL);
+	CHECK(failed && (killer.killed >= failed), "%d failed, %d killed", failed,
+	      killer.killed);
+	library.resume_us = library.pause_us = 0;
+	(void) _decide(&library, NODES, JOBS, &out);
+	CHECK(!_decide(&library, NODES, JOBS, &out), "%s", library.error);
+	auc_library_close(&library);
+	CHECK(_open_files() == files, "%d, were %d", _open_files(), files);
+	CHECK(waitpid(-1, NULL, WNOHANG) <= 0,
+	      "nobody has heard of a child that ended");
+}
+
+/* What a process of its own costs: the way there and back, of a machine with as many nodes as Tsubame. */
+static void _test_cost(const char *liar)
+{
+	auc_library_t library = { 0 };
+	struct aucsched_output out;
+	int64_t least = INT64_MAX, begin;
+
+	_load(&library, liar);
+	_open(&library, "well");
+	for (int i = 0; i < 50; i++) {
+		begin = auc_now_us();
+		CHECK(!_decide(&library, NODES, JOBS, &out), "%s",
+		      library.error);
+		least = MIN(least, auc_now_us() - begin);
+	}
+	printf("%d nodes, %d jobs, to the engine and back: %lld us\n", NODES,
+	       JOBS, (long long) least);
+	CHECK(least < 5000, "%lld us", (long long) least);
+	auc_library_close(&library);
+}
+
+/* Scripts and topologies: what is beyond the engine's answer is not read. */
+static void _test_texts(const char *liar)
+{
+	static const char *const lies[] = { "parent", "leaf", "switches" };
+	const char *names[] = { "a", "b" }, *none[] = { NULL, NULL };
+	struct aucsched_topology tree;
+	auc_library_t library = { 0 };
+	char note[8];
+
+	_load(&library, liar);
+	_open(&library, "well");
+	CHECK(!auc_library_topology(&library, names, none, none, 2, NULL,
+				    &tree) && (tree.switches_len == 2) &&
+	      (tree.leaves[0] == 1) &&
+	      (tree.leaves[1] == AUCSCHED_NO_SWITCH), "%s", library.error);
+	CHECK(!auc_library_alternatives(&library, "good", 1, NULL, note,
+					sizeof(note)) &&
+	      !xstrcmp(note, "xxxxxxx"), "%s", note);
+	CHECK(auc_library_alternatives(&library, "bad", 1, NULL, note,
+				       sizeof(note)) &&
+	      !xstrcmp(note, "xxxxxxx"), "%s", note);
+	for (int i = 0; i < ARRAY_SIZE(lies); i++) {
+		library.resume_us = library.pause_us = 0;
+		_open(&library, lies[i]);
+		CHECK(auc_library_topology(&library, names, none, none, 2,
+					   NULL, &tree) && library.error[0],
+		      "%s: %s", lies[i], library.error);
+	}
+	library.resume_us = library.pause_us = 0;
+	_open(&library, "exit");
+	CHECK(auc_library_alternatives(&library, "good", 1, NULL, note,
+				       sizeof(note)) &&
+	      strstr(library.error, "status 5") && !xstrcmp(note, "aucsche"),
+	      "%s: %s", note, library.error);
+	auc_library_close(&library);
+}
+
+/* Who starts it by hand, or has upgraded it under a slurmctld, is told. */
+static void _test_arguments(void)
+{
+	static const char *const cases[][2] = {
+		{ "", "is started by slurmctld" },
+		{ "/x 200000000000 1", "of another version than the plug-in: restart slurmctld" },
+	};
+	char *dir = auc_object_dir((const void *) auc_library_load);
+	char words[256];
+
+	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
+		char *command = xstrdup_printf("%s/aucsched-engine %s 2>&1",
+					       dir, cases[i][0]);
+		FILE *pipe = popen(command, "r");
+
+		CHECK(pipe && fgets(words, sizeof(words), pipe) &&
+		      strstr(words, cases[i][1]), "%s", words);
+		CHECK(pipe && pclose(pipe), "it fails");
+		xfree(command);
+	}
+	xfree(dir);
+}
+
+extern void test_library(unsigned seed)
+{
+	char *liar = xstrdup_printf("%s/liar.so", units_dir);
+
+	_test_arguments();
+	_test_refused(liar);
+	_test_lies(liar);
+	_test_pauses(liar);
+	_test_killed(seed);
+	_test_cost(liar);
+	_test_texts(liar);
+	xfree(liar);
 }

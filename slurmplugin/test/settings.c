@@ -11,9 +11,9 @@
 extern auc_library_t *units_loaded(void)
 {
 	static auc_library_t library;
-	char *own = xstrdup_printf("auc_library=%s", units_library), *why = NULL;
+	char *own = xstrdup_printf("auc_library=%s", units_library);
 
-	CHECK(!auc_library_load(&library, own, &why), "%s: %s", own, why);
+	CHECK(!auc_library_load(&library, own), "%s: %s", own, library.error);
 	xfree(own);
 	return &library;
 }

@@ -38,8 +38,8 @@ extern bool units_sound_range(const auc_gpus_t *range);
 extern void units_fuzz_range(const char *text);
 extern void units_fuzz_note(const char *text);
 
-/* The file of libaucsched.so; and the library, loaded. */
-extern const char *units_library;
+/* The file of libaucsched.so, the directory with liar.so; and the library, loaded. */
+extern const char *units_library, *units_dir;
 extern auc_library_t *units_loaded(void);
 
 /* The settings that SchedulerParameters give, by the library. The texts stay until the next call. */
@@ -60,7 +60,7 @@ extern void test_shapes(unsigned seed, const char *library);
 extern void test_journal(unsigned seed);
 extern void test_savers(void);
 extern void test_status(void);
-extern void test_library(void);
+extern void test_library(unsigned seed);
 extern void test_shadows(void);
 
 #endif

@@ -170,7 +170,7 @@ func (c *checker) directories(list string, line *conf.Line) {
 		c.problem(line, "PluginDir", list, "Slurm's own directory is missing behind "+ours)
 		return
 	}
-	for _, name := range []string{shim, "sched_backfill.so", "job_submit_aucsched.so", "cli_filter_aucsched.so"} {
+	for _, name := range []string{"aucsched-engine", shim, "sched_backfill.so", "job_submit_aucsched.so", "cli_filter_aucsched.so"} {
 		if !c.exists(filepath.Join(ours, name)) {
 			c.problem(line, "PluginDir", ours, name+" is missing there")
 		}

@@ -34,7 +34,7 @@ func machine(t *testing.T, version int) (ours, stock string) {
 	require.NoError(t, os.Mkdir(stock, 0o700))
 	plugin(t, filepath.Join(ours, shim), version)
 	plugin(t, filepath.Join(stock, shim), 0x160508)
-	for _, name := range []string{"libaucsched.so", "sched_backfill.so", "job_submit_aucsched.so", "cli_filter_aucsched.so"} {
+	for _, name := range []string{"libaucsched.so", "aucsched-engine", "sched_backfill.so", "job_submit_aucsched.so", "cli_filter_aucsched.so"} {
 		require.NoError(t, os.WriteFile(filepath.Join(ours, name), nil, 0o600))
 	}
 	return ours, stock

@@ -81,6 +81,7 @@ type Status struct {
 	State         string         `json:"state"`
 	StateText     string         `json:"state_text"`
 	Pid           int            `json:"pid"`
+	EnginePid     int            `json:"engine_pid"`
 	Began         int64          `json:"began"` // seconds since 1970
 	Interval      int            `json:"interval_s"`
 	Settings      string         `json:"settings"`

@@ -37,7 +37,8 @@ int aucsched_settings(const char *text, struct aucsched_settings *out,
 		.deadline_ms = 200, .preempt = 1, .users_share = 100,
 		.net_s = net ? atoi(net + 10) : 60,
 		.limit = text && strstr(text, "auc_window=5") ? 10 : 700,
-		.engine = "deadline_ms=200" };
+		.engine = buf };
+	snprintf(buf, len, "deadline_ms=200");
 	return AUCSCHED_OK;
 }
 

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+//go:build !windows
+
+package slurmtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// waitState waits for a state of the auction, and returns the status then.
+func waitState(t *testing.T, c *Cluster, state string) (s Status) {
+	t.Helper()
+	require.NoError(t, c.poll(t.Context(), patience, "the state "+state, func() (bool, error) {
+		s, _ = c.Status()
+		return s.State == state, nil
+	}), "%+v", s)
+	return s
+}
+
+// enginePid waits for an engine, a child of slurmctld's that has the library.
+func enginePid(t *testing.T, c *Cluster) int {
+	t.Helper()
+	var s Status
+	require.NoError(t, c.poll(t.Context(), patience, "an engine", func() (bool, error) {
+		s, _ = c.Status()
+		return s.State == "on" && s.EnginePid > 0 && syscall.Kill(s.EnginePid, 0) == nil, nil
+	}), "%+v", s)
+	require.NotEqual(t, s.Pid, s.EnginePid)
+	return s.EnginePid
+}
+
+// Whenever the engine is killed, or stopped for good, slurmctld goes on: no job is lost or runs twice,
+// and the auction is back by itself.
+func TestEngineKilled(t *testing.T) {
+	beside(t)
+	c := cluster(t, auction, Config{Groups: Uniform(8, 8, 2)})
+	w := watch(t, c)
+	rng := rand.New(rand.NewPCG(23, 1))
+	controller := waitState(t, c, "on").Pid
+	var ids []uint32
+	kills := 0
+	for round := range 10 {
+		for range 6 {
+			id := submit(t, c, "sleep 1", "-n4", "--time=1")
+			w.Expect(id, Ask{CPUs: 4})
+			ids = append(ids, id)
+		}
+		s, err := c.Status()
+		require.NoError(t, err)
+		if s.EnginePid > 0 {
+			signal := syscall.SIGKILL
+			if round == 5 {
+				signal = syscall.SIGSTOP // it is killed when it has not answered in time
+			}
+			if syscall.Kill(s.EnginePid, signal) == nil {
+				kills++
+			}
+		}
+		time.Sleep(time.Duration(rng.IntN(1500)) * time.Millisecond)
+	}
+	require.Positive(t, kills)
+	for _, id := range ids {
+		_, err := c.WaitFor(t.Context(), id, patience, "COMPLETED")
+		require.NoError(t, err)
+	}
+	require.NoError(t, c.RanOnce(ids))
+	require.NotZero(t, enginePid(t, c))
+	require.Equal(t, controller, waitState(t, c, "on").Pid, "slurmctld is the one that was started")
+	id := submit(t, c, "sleep 1", "-n4", "--time=1")
+	running(t, c, patience, id)
+	requireByAuction(t, c, id)
+	require.NotEmpty(t, logLines(t, c, `error: aucsched: the engine \(pid \d+\) was ended by signal 9`))
+}
+
+// Where no engine can be started Slurm's own schedulers have all jobs, until one can.
+func TestEngineAbsent(t *testing.T) {
+	beside(t)
+	dir, err := os.MkdirTemp("", "slurmtest")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) }) // after the cluster's end
+	plugins := filepath.Join(dir, "p")
+	require.NoError(t, os.CopyFS(plugins, os.DirFS(pluginDir(t))))
+	program := filepath.Join(plugins, "aucsched-engine")
+	c := cluster(t, stock, Config{Groups: Uniform(8, 8, 2)}.WithAuction(plugins, quickAuction))
+	pid := enginePid(t, c)
+	require.NoError(t, os.Rename(program, program+".away"))
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	filler := submit(t, c, "sleep 60", "-N8", "--ntasks-per-node=8", "--time=2")
+	running(t, c, patience, filler) // by whomever
+	waiting := submit(t, c, "sleep 1", "-n4", "--time=1")
+	require.Contains(t, waitState(t, c, "failing").StateText, "aucsched-engine: No such file")
+	require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(filler)))
+	_, err = c.WaitFor(t.Context(), waiting, patience, "COMPLETED")
+	require.NoError(t, err)
+	require.NoError(t, os.Rename(program+".away", program))
+	filler = submit(t, c, "sleep 60", "-N8", "--ntasks-per-node=8", "--time=2")
+	submit(t, c, "sleep 1", "-n4", "--time=1")
+	running(t, c, patience, filler)
+	require.NotEqual(t, pid, enginePid(t, c))
+	require.NoError(t, c.RanOnce([]uint32{waiting}))
+}

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/*
+ * aucsched-engine: libaucsched.so in a process of its own, so that nothing that ends a Go program,
+ * or writes where it must not, is slurmctld's end. slurmctld starts it (library.c), and it ends with
+ * slurmctld, however that does.
+ */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "engine.h"
+
+static struct {
+	int (*abi)(void);
+	const char *(*version)(void);
+	__typeof__(aucsched_settings) *settings;
+	__typeof__(aucsched_open) *open;
+	__typeof__(aucsched_configure) *configure;
+	__typeof__(aucsched_tiers) *tiers;
+	__typeof__(aucsched_price) *price;
+	__typeof__(aucsched_cycle) *cycle;
+	__typeof__(aucsched_keep_files) *keep_files;
+	__typeof__(aucsched_shadow) *shadow;
+	__typeof__(aucsched_status) *status;
+	__typeof__(aucsched_last_error) *last_error;
+	__typeof__(aucsched_alternatives) *alternatives;
+	__typeof__(aucsched_topology) *topology;
+} library;
+
+static int _load(const char *path, char *why, size_t len)
+{
+	static const struct {
+		const char *name;
+		void **at;
+	} symbols[] = {
+		{ "aucsched_abi", (void **) &library.abi },
+		{ "aucsched_version", (void **) &library.version },
+		{ "aucsched_settings", (void **) &library.settings },
+		{ "aucsched_open", (void **) &library.open },
+		{ "aucsched_configure", (void **) &library.configure },
+		{ "aucsched_tiers", (void **) &library.tiers },
+		{ "aucsched_price", (void **) &library.price },
+		{ "aucsched_cycle", (void **) &library.cycle },
+		{ "aucsched_keep_files", (void **) &library.keep_files },
+		{ "aucsched_shadow", (void **) &library.shadow },
+		{ "aucsched_status", (void **) &library.status },
+		{ "aucsched_last_error", (void **) &library.last_error },
+		{ "aucsched_alternatives", (void **) &library.alternatives },
+		{ "aucsched_topology", (void **) &library.topology },
+	};
+	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+
+	if (!handle) {
+		snprintf(why, len, "%s", dlerror());
+		return -1;
+	}
+	for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
+		/* Of another version another may be missing: that is said first. */
+		if (library.abi && (library.abi() != AUCSCHED_ABI)) {
+			snprintf(why, len, "%s has ABI %d, the plug-in was built for %d",
+				 path, library.abi(), AUCSCHED_ABI);
+			return -1;
+		}
+		if (!(*symbols[i].at = dlsym(handle, symbols[i].name))) {
+			snprintf(why, len, "%s is not libaucsched: it has no %s",
+				 path, symbols[i].name);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* The decisions are the library's; slurmctld reads the memory alone. */
+static void _put_output(auc_call_t *call)
+{
+	struct aucsched_output *out = &call->out;
+
+	out->decisions = AUC_ENGINE_PUT(call, out->decisions, out->decisions_len);
+	out->segments = AUC_ENGINE_PUT(call, out->segments, out->segments_len);
+	out->victims = AUC_ENGINE_PUT(call, out->victims, out->victims_len);
+}
+
+static int64_t _decide(auc_call_t *call)
+{
+	const struct aucsched_input *in = &call->in;
+	int64_t rc;
+
+	call->shift = 0;
+	if (call->preferences) {
+		/* The arrays are in the memory, which is ours as long as the call lasts. */
+		(void) library.tiers((struct aucsched_node *) in->nodes,
+				     call->preferences, in->nodes_len);
+		call->shift = library.price(in,
+					    (struct aucsched_running *) in->running,
+					    (struct aucsched_job *) in->jobs,
+					    call->stakes, call->stakes_len);
+		if (call->shift < 0)
+			return call->shift;
+	}
+	if ((rc = library.cycle(call->handle, in, &call->out)))
+		return rc;
+	_put_output(call);
+	library.last_error(call->handle, call->error, sizeof(call->error));
+	if (!call->full)
+		return 0;
+	snprintf(call->error, sizeof(call->error), "the decisions have no room");
+	return AUCSCHED_EFAILED;
+}
+
+static int64_t _read_topology(auc_call_t *call)
+{
+	struct aucsched_topology *tree = &call->tree;
+	int64_t rc = library.topology(call->handle, call->names, call->addresses,
+				      call->patterns, call->len, call->text,
+				      tree);
+
+	if (rc)
+		return rc;
+	tree->switches = AUC_ENGINE_PUT(call, tree->switches, tree->switches_len);
+	tree->leaves = AUC_ENGINE_PUT(call, tree->leaves, call->len);
+	return call->full ? AUCSCHED_EFAILED : 0;
+}
+
+static int64_t _answer(auc_call_t *call)
+{
+	switch (call->call) {
+	case AUC_CALL_SETTINGS:
+		return library.settings(call->text, &call->settings, call->buf,
+					call->buf_len);
+	case AUC_CALL_ALTERNATIVES:
+		return library.alternatives(call->text, call->len,
+					    call->types, call->buf,
+					    call->buf_len);
+	case AUC_CALL_TOPOLOGY:
+		return _read_topology(call);
+	case AUC_CALL_OPEN:
+		call->handle = library.open(call->text, call->error,
+					    sizeof(call->error));
+		return call->handle > 0 ? 0 : call->handle;
+	case AUC_CALL_CONFIGURE:
+		return library.configure(call->handle, call->text);
+	case AUC_CALL_DECIDE:
+		return _decide(call);
+	case AUC_CALL_KEEP_FILES:
+		return library.keep_files(call->handle, call->text, call->end);
+	case AUC_CALL_SHADOW:
+		return library.shadow(call->handle, &call->shadow);
+	case AUC_CALL_STATUS:
+		return library.status(&call->status, call->buf, call->buf_len);
+	default:
+		return AUCSCHED_EINVAL;
+	}
+}
+
+/* slurmctld may end while the library decides. */
+static void *_watch(void *arg)
+{
+	struct pollfd slurmctld = { .fd = AUC_ENGINE_SOCKET, .events = POLLRDHUP };
+
+	while ((poll(&slurmctld, 1, -1) < 0) && (errno == EINTR))
+		;
+	_exit(0);
+}
+
+static void _hand_over(void)
+{
+	if (send(AUC_ENGINE_SOCKET, "", 1, MSG_NOSIGNAL) != 1)
+		_exit(0);
+}
+
+static void _close_others(void)
+{
+#ifdef SYS_close_range
+	if (!syscall(SYS_close_range, AUC_ENGINE_MEMORY, ~0U, 0))
+		return;
+#endif
+	for (int fd = sysconf(_SC_OPEN_MAX); fd >= AUC_ENGINE_MEMORY; fd--)
+		close(fd);
+}
+
+/* Signals to slurmctld's group or service are slurmctld's: it has things to save by us. */
+static void _block_signals(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGQUIT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGUSR1);
+	sigaddset(&signals, SIGUSR2);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	void *at = (argc == 4) ? (void *) strtoull(argv[2], NULL, 16) : NULL;
+	pthread_t thread;
+	auc_call_t *call;
+	char byte;
+
+	if (!at) {
+		fputs("aucsched-engine is started by slurmctld's plug-in sched/aucsched\n", stderr);
+		return 2;
+	}
+	if (strtoull(argv[3], NULL, 16) != AUC_ENGINE_FORM) {
+		fputs("it is of another version than the plug-in: restart slurmctld\n", stderr);
+		return 1;
+	}
+	_block_signals();
+	prctl(PR_SET_NAME, "aucsched-engine", 0, 0, 0);
+	call = mmap(at, AUC_ENGINE_BYTES, PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+		    AUC_ENGINE_MEMORY, 0);
+	if (call != at) {	/* a kernel before 4.17 takes the address as a hint */
+		fprintf(stderr, "no room for slurmctld's memory at %p\n", at);
+		return 1;
+	}
+	/* What slurmctld has open is none of ours. */
+	_close_others();
+	if (pthread_create(&thread, NULL, _watch, NULL))
+		return 1;
+	call->rc = _load(argv[1], call->error, sizeof(call->error));
+	if (!call->rc)
+		snprintf(call->error, sizeof(call->error), "%s", library.version());
+	_hand_over();
+	while (recv(AUC_ENGINE_SOCKET, &byte, 1, 0) == 1) {
+		call->rc = _answer(call);
+		if (call->rc && call->handle && !call->error[0])
+			library.last_error(call->handle, call->error,
+					   sizeof(call->error));
+		_hand_over();
+	}
+	return 0;
+}

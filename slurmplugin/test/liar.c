@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+
+/*
+ * A library that does what ours must not: a .so of its own, which the engine loads. The settings
+ * of aucsched_open() say what it does in each cycle.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "aucsched.h"
+
+static char does[64];
+static struct aucsched_decision decisions[1 << 12];
+static struct aucsched_segment segments[1];
+static uint32_t victims[1];
+
+int aucsched_abi(void)
+{
+	return AUCSCHED_ABI;
+}
+
+const char *aucsched_version(void)
+{
+	return "liar";
+}
+
+int aucsched_settings(const char *text, struct aucsched_settings *out, char *buf, size_t len)
+{
+	out->engine = out->said = buf + len;	/* none of it is in buf */
+	out->status = "elsewhere";
+	return AUCSCHED_OK;
+}
+
+int64_t aucsched_open(const char *settings, char *err, size_t errlen)
+{
+	snprintf(does, sizeof(does), "%s", settings);
+	snprintf(err, errlen, "refused");
+	return strcmp(does, "refuse") ? 7 : AUCSCHED_EINVAL;
+}
+
+int aucsched_configure(int64_t handle, const char *settings)
+{
+	return strcmp(settings, "refuse") ?
+		(aucsched_open(settings, NULL, 0) == 7 ? 0 : AUCSCHED_EINVAL) :
+		AUCSCHED_EINVAL;
+}
+
+int aucsched_tiers(struct aucsched_node *nodes, const struct aucsched_preference *preferences, uint32_t len)
+{
+	return AUCSCHED_OK;
+}
+
+int aucsched_price(const struct aucsched_input *in, struct aucsched_running *running, struct aucsched_job *jobs,
+		   const struct aucsched_stake *stakes, uint32_t stakes_len)
+{
+	return strcmp(does, "shift") ? 3 : 64;
+}
+
+int aucsched_cycle(int64_t handle, const struct aucsched_input *in, struct aucsched_output *out)
+{
+	memset(decisions, 0, sizeof(decisions));
+	for (uint32_t i = 0; i < in->jobs_len; i++)
+		decisions[i].why = AUCSCHED_WAITS_FIT;
+	memset(segments, 0, sizeof(segments));
+	victims[0] = 0;
+	out->decisions = decisions;
+	out->decisions_len = in->jobs_len;
+	out->segments = segments;
+	out->victims = victims;
+	out->segments_len = out->victims_len = 1;
+	if (!strcmp(does, "abort")) {
+		fputs("fatal error: all is lost\nand more\n", stderr);
+		abort();
+	} else if (!strcmp(does, "exit")) {
+		exit(5);
+	} else if (!strcmp(does, "hang")) {
+		pause();
+	} else if (!strcmp(does, "fail")) {
+		return AUCSCHED_EFAILED;
+	} else if (!strcmp(does, "decisions")) {
+		out->decisions_len++;
+	} else if (!strcmp(does, "many")) {
+		out->decisions_len = UINT32_MAX;
+	} else if (!strcmp(does, "node")) {
+		segments[0].last = in->nodes_len;
+	} else if (!strcmp(does, "backwards")) {
+		segments[0].first = 1;
+	} else if (!strcmp(does, "bin")) {
+		segments[0].bin = 200;
+	} else if (!strcmp(does, "running")) {
+		victims[0] = in->running_len;
+	} else if (!strcmp(does, "why")) {
+		decisions[0].why = 200;
+	} else if (!strcmp(does, "quota")) {
+		decisions[0].quota = 1;
+	} else if (!strcmp(does, "segments")) {
+		decisions[0].first_segment = UINT32_MAX;
+		decisions[0].segments = 2;
+	} else if (!strcmp(does, "victims")) {
+		decisions[0].victims = 2;
+	} else if (!strcmp(does, "alternative")) {
+		decisions[0].alternative = 9;
+	}
+	return AUCSCHED_OK;
+}
+
+int aucsched_keep_files(int64_t handle, const char *path, int end)
+{
+	return AUCSCHED_EFAILED;
+}
+
+int aucsched_shadow(int64_t handle, const struct aucsched_shadow *shadow)
+{
+	return AUCSCHED_OK;
+}
+
+int aucsched_status(const struct aucsched_status *status, char *buf, size_t len)
+{
+	memset(buf, 'x', len);	/* without an end */
+	return AUCSCHED_OK;
+}
+
+size_t aucsched_last_error(int64_t handle, char *buf, size_t len)
+{
+	return snprintf(buf, len, "no luck");
+}
+
+int aucsched_alternatives(const char *script, uint32_t cpus_per_task, const char *types, char *buf, size_t len)
+{
+	if (!strcmp(does, "exit"))
+		exit(5);
+	memset(buf, 'x', len);
+	return strcmp(script, "bad") ? AUCSCHED_OK : AUCSCHED_EINVAL;
+}
+
+int aucsched_topology(int64_t handle, const char *const *names, const char *const *addresses, const char *const *patterns,
+		      uint32_t nodes, const char *sizes, struct aucsched_topology *out)
+{
+	static struct aucsched_switch switches[2] = { { .parent = AUCSCHED_NO_SWITCH }, { .parent = 0 } };
+	static uint32_t leaves[1 << 12];
+
+	switches[1].parent = strcmp(does, "parent") ? 0 : 2;
+	for (uint32_t i = 0; i < nodes; i++)
+		leaves[i] = strcmp(names[i], "a") ? AUCSCHED_NO_SWITCH : 1;
+	if (!strcmp(does, "leaf"))
+		leaves[0] = 2;
+	*out = (struct aucsched_topology) { .switches = switches, .switches_len = 2, .leaves = leaves };
+	if (!strcmp(does, "switches"))
+		out->switches_len = UINT32_MAX;
+	return AUCSCHED_OK;
+}
