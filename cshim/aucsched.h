@@ -396,7 +396,7 @@ int aucsched_alternatives(const char *script, uint32_t cpus_per_task, const char
  *   objective=priority|size|rate what a start is worth: priority; size: priority times cores; rate: priority
  *                             times the shares of all cores and GPUs, by time limit
  *   window=200                jobs of the queue that take part
- *   depth=500                 requests behind the window tried in vain on what is left over
+ *   depth=500                 requests behind the window that may fail to fit
  *   reservations=1            blocked jobs whose earliest start is kept free; 0: a wide job can wait for ever
  *   patience_s=0              keep places for blocked jobs that are large and old, not for the first of the
  *                             queue: what waiting so long weighs as much as asking for all cores

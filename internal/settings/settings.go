@@ -43,7 +43,7 @@ var All = []Setting{
 		Meaning: "what a start is worth: priority; size: priority times cores; " +
 			"rate: priority times the shares of all cores and GPUs, by time limit"},
 	{Name: "window", Field: "Window", Low: 1, High: 1 << 20, Normal: 200, Meaning: "jobs of the queue that take part"},
-	{Name: "depth", Field: "Depth", High: 1 << 20, Normal: 500, Meaning: "requests behind the window tried in vain on what is left over"},
+	{Name: "depth", Field: "Depth", High: 1 << 20, Normal: 500, Meaning: "requests behind the window that may fail to fit"},
 	{Name: "reservations", Field: "Reservations", High: 64, Normal: 1,
 		Meaning: "blocked jobs whose earliest start is kept free; 0: a wide job can wait for ever"},
 	{Name: "patience", Field: "Patience", High: century, Seconds: true,

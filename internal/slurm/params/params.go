@@ -82,7 +82,7 @@ var sites = []known{
 	{Setting: settings.Setting{Name: "status", Meaning: "the file that `aucsched status` reads"},
 		usual: "StateSaveLocation/aucsched.status", path: true, text: func(p *Params) *string { return &p.Status }},
 	{Setting: settings.Setting{Name: "record", Meaning: "each cycle as it was given to the library, and its decisions, " +
-		"up to 64 MB; a new `slurmctld` begins anew. `cshim/ctest/replay.c` repeats them"},
+		"up to 64 MB; a new `slurmctld` starts a new record. `cshim/ctest/replay.c` repeats them"},
 		usual: "none", path: true, engine: true},
 	{Setting: settings.Setting{Name: "library", Meaning: "libaucsched.so; another one is loaded when `slurmctld` is restarted"},
 		usual: "beside the plug-ins", path: true},
