@@ -25,9 +25,8 @@ type audit struct {
 	placed map[string]string             // the node of each UID that was ever bound
 	faults []string
 
-	bound, ended, most int
-	busy               float64 // CPU seconds that were bound
-	last               time.Time
+	bound, ended int
+	last         time.Time // when a pod was bound
 }
 
 // newAudit audits until the bed ends.
@@ -103,6 +102,7 @@ func (a *audit) pod(p *v1.Pod, gone bool) {
 		return
 	}
 	a.bound++
+	a.last = time.Now()
 	sum := v1.ResourceList{v1.ResourcePods: *resource.NewQuantity(int64(len(a.on[node])), resource.DecimalSI)}
 	for _, x := range a.on[node] {
 		for _, c := range x.Spec.Containers {
@@ -176,7 +176,8 @@ func (a *audit) racks(b *bed) (names []string) {
 	at := make(map[string]string)
 	for _, p := range l.Items {
 		g := p.Labels[GroupLabel]
-		if p.Annotations[WithinAnnotation] != rack || p.Spec.NodeName == "" {
+		near := p.Annotations[WithinAnnotation] == rack || p.Spec.Affinity != nil && p.Spec.Affinity.PodAffinity != nil
+		if !near || p.Spec.NodeName == "" || p.DeletionTimestamp != nil {
 			continue
 		}
 		where := a.nodes[p.Spec.NodeName].Labels[rack]

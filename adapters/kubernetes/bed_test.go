@@ -115,6 +115,9 @@ func (b *bed) start(name string, env []string, program string, args ...string) *
 	b.t.Cleanup(func() {
 		kill(c)
 		log.Close()
+		if d := os.Getenv("KEEP_LOGS"); d != "" {
+			_ = os.Rename(b.path(name+".log"), filepath.Join(d, name+".log"))
+		}
 		if text, _ := os.ReadFile(b.path(name + ".log")); b.t.Failed() {
 			b.t.Logf("%s: %s", name, text[max(0, len(text)-3000):])
 		}
@@ -153,7 +156,7 @@ func (b *bed) await() {
 	}, 2*time.Minute, 100*time.Millisecond, "kube-apiserver")
 }
 
-// apply creates the objects of a file of the adapter's.
+// apply creates the objects of a file.
 func (b *bed) apply(file string) {
 	text, err := os.ReadFile(file)
 	require.NoError(b.t, err)
@@ -182,7 +185,11 @@ func (b *bed) apply(file string) {
 	}
 }
 
+// controller is the path of aucsched-kube: AUCSCHED_KUBE, or built for this run.
 var controller = sync.OnceValues(func() (string, error) {
+	if path := os.Getenv("AUCSCHED_KUBE"); path != "" {
+		return path, nil
+	}
 	path := filepath.Join(os.TempDir(), fmt.Sprint("aucsched-kube-", os.Getpid()))
 	out, err := exec.Command("go", "build", "-o", path, "./cmd/aucsched-kube").CombinedOutput()
 	if err != nil {

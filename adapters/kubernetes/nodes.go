@@ -3,7 +3,6 @@
 package kube
 
 import (
-	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -99,7 +98,6 @@ func (m *model) addNodes() {
 		}
 		m.nodes = append(m.nodes, x)
 	}
-	slices.SortFunc(m.nodes, func(a, b core.Node) int { return cmp.Or(cmp.Compare(a.Leaf, b.Leaf), cmp.Compare(a.Name, b.Name)) })
 }
 
 func ready(n *v1.Node) bool {

@@ -88,12 +88,13 @@ func (r *report) tell(ctx context.Context, s *Scheduler, m *model, cycle *core.C
 func (r *report) message(ctx context.Context, s *Scheduler, m *model, w core.Waiting) string {
 	x, ok := r.explained[w.Job]
 	if (!ok || m.now.Sub(x.at) > sayAgain) && m.now.After(r.next) {
-		r.next = m.now.Add(explainGap)
+		begin := time.Now()
 		x = said{w.Reason, m.now}
 		if e, err := s.mirror.Explain(ctx, w.Job, core.ExplainOptions{}); err == nil {
 			x.message = m.inWords(w, e, s.mirror.waiting[w.Job], s.mirror.running)
 		}
 		r.explained[w.Job] = x
+		r.next = time.Now().Add(max(explainGap, 10*time.Since(begin)))
 	}
 	if x.message != "" {
 		return x.message
@@ -138,7 +139,9 @@ func lack(l *core.Lack, spec core.JobSpec, units map[string]int64) string {
 	case l.In == "nodes":
 		return fmt.Sprintf("%d of %d nodes (%s)", missing, l.Needs, l.Row)
 	}
-	return fmt.Sprintf("%d of %d of %s", missing, l.Needs, l.Row)
+	_, name, _ := strings.Cut(l.Row, ": ")
+	unit := quotaUnit(v1.ResourceName(name))
+	return fmt.Sprintf("%s of %s of %s", inUnits(name, missing*unit), inUnits(name, l.Needs*unit), l.Row)
 }
 
 func inUnits(name string, v int64) string {

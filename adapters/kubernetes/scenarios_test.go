@@ -99,7 +99,7 @@ func (b *bed) create(pods []*v1.Pod) {
 // A full cluster: whatever starts is whole and fits, in the API's own quantities.
 func TestBedFull(t *testing.T) {
 	b := newBed(t)
-	nodes, count := number("NODES", 40), number("GROUPS", 80)
+	nodes, count := number("NODES", 40), number("GANGS", 80)
 	machine(b, nodes)
 	a := newAudit(b)
 	var pods []*v1.Pod
@@ -135,7 +135,7 @@ func TestBedFull(t *testing.T) {
 // once. No pod is ever bound twice or over its node's room, and in the end no group is in part.
 func TestBedFaults(t *testing.T) {
 	b := newBed(t)
-	nodes, seconds := number("NODES", 40), number("SECONDS", 60)
+	nodes, seconds := number("NODES", 40), number("FAULT_SECONDS", 60)
 	machine(b, nodes)
 	a := newAudit(b)
 	r := rand.New(rand.NewPCG(uint64(number("SEED", 1)), 2))

@@ -4,11 +4,9 @@ package kube
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
@@ -17,16 +15,10 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/dynamic/dynamicinformer"
-	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 )
 
@@ -68,6 +60,9 @@ type Scheduler struct {
 	leaving map[types.UID]bool // being evicted
 	doomed  map[types.UID]bool // to be evicted once the informer shows them bound
 	since   map[string]time.Time
+	// quotas are what quotasOf, the ConfigMap's text, last said without a fault.
+	quotas   *Quotas
+	quotasOf string
 }
 
 // Run schedules until ctx ends; the caller is the leader all that time. It returns when nothing is being
@@ -122,116 +117,6 @@ func (s *Scheduler) changed() {
 	case s.dirty <- struct{}{}:
 	default:
 	}
-}
-
-// watch starts the informers, and returns what reads them when they have all that was written before.
-func (s *Scheduler) watch(ctx context.Context) (read func() *Objects, err error) {
-	all := informers.NewSharedInformerFactory(s.Client, 0)
-	nodes, pods, budgets := all.Core().V1().Nodes(), all.Core().V1().Pods(), all.Policy().V1().PodDisruptionBudgets()
-	notify := cache.ResourceEventHandlerFuncs{AddFunc: func(any) { s.changed() }, DeleteFunc: func(any) { s.changed() },
-		UpdateFunc: func(old, now any) { s.changed() }}
-	synced := []cache.InformerSynced{}
-	add := func(i cache.SharedIndexInformer) error {
-		_, err := i.AddEventHandler(notify)
-		synced = append(synced, i.HasSynced)
-		return err
-	}
-	err = errors.Join(add(nodes.Informer()), add(pods.Informer()), add(budgets.Informer()))
-	read = func() *Objects {
-		o := &Objects{}
-		o.Nodes, _ = nodes.Lister().List(labels.Everything()) // an indexer's List never fails
-		o.Pods, _ = pods.Lister().List(labels.Everything())
-		o.Budgets, _ = budgets.Lister().List(labels.Everything())
-		return o
-	}
-	if s.QuotaName != "" {
-		one := informers.NewSharedInformerFactoryWithOptions(s.Client, 0, informers.WithNamespace(s.QuotaNamespace),
-			informers.WithTweakListOptions(func(o *metav1.ListOptions) {
-				o.FieldSelector = fields.OneTermEqualSelector("metadata.name", s.QuotaName).String()
-			}))
-		maps := one.Core().V1().ConfigMaps()
-		err = errors.Join(err, add(maps.Informer()))
-		one.Start(ctx.Done())
-		all, last := read, (*Quotas)(nil)
-		read = func() *Objects {
-			o := all()
-			if m, err := maps.Lister().ConfigMaps(s.QuotaNamespace).Get(s.QuotaName); err == nil {
-				q, err := ReadQuotas(m.Data["quotas.yaml"])
-				if err != nil { // those of before hold
-					s.Events.Eventf(m, v1.EventTypeWarning, "InvalidQuotas", "%v", err)
-				} else {
-					last = q
-				}
-			}
-			o.Quotas = last
-			return o
-		}
-	}
-	if s.Dynamic != nil {
-		d := dynamicinformer.NewDynamicSharedInformerFactory(s.Dynamic, 0)
-		groups := d.ForResource(PodGroups)
-		err = errors.Join(err, add(groups.Informer()))
-		d.Start(ctx.Done())
-		all := read
-		read = func() *Objects {
-			o := all()
-			o.Groups = make(map[string]int)
-			list, _ := groups.Lister().List(labels.Everything())
-			for _, x := range list {
-				g := x.(*unstructured.Unstructured)
-				if n, ok, _ := unstructured.NestedInt64(g.Object, "spec", "minMember"); ok {
-					o.Groups[g.GetNamespace()+"/"+g.GetName()] = int(n)
-				}
-			}
-			return o
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	all.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), synced...) {
-		return nil, ctx.Err()
-	}
-	return read, s.fence(ctx, pods.Informer())
-}
-
-// fence waits until the informer has all pods that were bound before now: by the leader before, that is. A
-// list without a version is as new as the store.
-func (s *Scheduler) fence(ctx context.Context, pods cache.SharedIndexInformer) error {
-	list, err := s.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{Limit: 1})
-	if err != nil {
-		return err
-	}
-	now, _ := strconv.ParseUint(list.ResourceVersion, 10, 64)
-	for {
-		if seen, err := strconv.ParseUint(pods.LastSyncResourceVersion(), 10, 64); err != nil || seen >= now {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(20 * time.Millisecond):
-		}
-		// The version of a list counts writes to other objects too, which pods' informer never sees.
-		if list, err = s.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{}); err != nil {
-			return err
-		}
-		if upToDate(list.Items, pods.GetStore()) {
-			return nil
-		}
-	}
-}
-
-// upToDate reports whether the store has all pods that are bound.
-func upToDate(list []v1.Pod, store cache.Store) bool {
-	return !slices.ContainsFunc(list, func(p v1.Pod) bool {
-		if p.Spec.NodeName == "" {
-			return false
-		}
-		x, ok, _ := store.GetByKey(p.Namespace + "/" + p.Name)
-		return !ok || x.(*v1.Pod).UID != p.UID || x.(*v1.Pod).Spec.NodeName != p.Spec.NodeName
-	})
 }
 
 // round tells the Cluster what has changed, has it decide, and does what it says.

@@ -3,6 +3,7 @@
 package kube
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -48,95 +49,116 @@ func (x *mirror) fits(m *model) bool {
 	return true
 }
 
+// differences are the names that only was has, and those that only now has or has otherwise.
+func differences[V any](was, now map[string]V, same func(a, b V) bool) (gone, news []string) {
+	for _, name := range sorted(was) {
+		if _, ok := now[name]; !ok {
+			gone = append(gone, name)
+		}
+	}
+	for _, name := range sorted(now) {
+		if old, ok := was[name]; !ok || !same(old, now[name]) {
+			news = append(news, name)
+		}
+	}
+	return gone, news
+}
+
 // tell has the Cluster know what the model says. An error leaves it in between: another Cluster is due.
 func (x *mirror) tell(m *model) error {
-	for id, s := range x.running {
-		if now, ok := m.running[id]; !ok || !reflect.DeepEqual(s, now) {
+	ended, runs := differences(x.running, m.running, func(a, b core.Start) bool { return reflect.DeepEqual(a, b) })
+	for _, id := range slices.Concat(ended, runs) { // those that are otherwise are adopted again
+		if _, ok := x.running[id]; ok {
 			if err := x.Ended(id); err != nil {
 				return err
 			}
 			delete(x.running, id)
 		}
 	}
-	waiting := make(map[string]*core.JobSpec, len(m.waiting))
-	for i := range m.waiting {
-		waiting[m.waiting[i].ID] = &m.waiting[i]
+	waiting := make(map[string]core.JobSpec, len(m.waiting))
+	for _, spec := range m.waiting {
+		waiting[spec.ID] = spec
 	}
-	for id := range x.waiting {
-		if waiting[id] == nil {
-			if err := x.Cancel(id); err != nil {
-				return err
-			}
-			delete(x.waiting, id)
-		}
-	}
-	nodes := make(map[string]bool, len(m.nodes))
-	for _, n := range m.nodes {
-		nodes[n.Name] = true
-	}
-	for name := range x.nodes {
-		if !nodes[name] {
-			if _, err := x.RemoveNode(name); err != nil {
-				return err
-			}
-			delete(x.nodes, name)
-		}
-	}
-	for _, n := range m.nodes {
-		if was, ok := x.nodes[n.Name]; ok && equal(was, n) {
-			continue
-		}
-		if err := x.SetNode(n); err != nil {
+	gone, submitted := differences(x.waiting, waiting, func(a, b core.JobSpec) bool { return reflect.DeepEqual(a, b) })
+	for _, id := range gone {
+		if err := x.Cancel(id); err != nil {
 			return err
 		}
-		x.nodes[n.Name] = n
+		delete(x.waiting, id)
 	}
+	if err := x.tellNodes(m); err != nil {
+		return err
+	}
+	for _, id := range runs {
+		if err := x.Adopt(m.running[id]); err != nil {
+			return fmt.Errorf("%s: %w", id, err)
+		}
+		x.running[id] = m.running[id]
+	}
+	news := make(map[string]bool, len(submitted))
+	for _, id := range submitted {
+		news[id] = true
+	}
+	for _, spec := range m.waiting { // in the order in which equals are served
+		if news[spec.ID] {
+			if err := x.submit(m, spec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (x *mirror) tellNodes(m *model) error {
+	nodes := make(map[string]core.Node, len(m.nodes))
+	for _, n := range m.nodes {
+		nodes[n.Name] = n
+	}
+	gone, news := differences(x.nodes, nodes, equal)
+	for _, name := range gone {
+		if _, err := x.RemoveNode(name); err != nil {
+			return err
+		}
+	}
+	slices.SortStableFunc(news, func(a, b string) int { return cmp.Compare(nodes[a].Leaf, nodes[b].Leaf) }) // neighbours
+	for _, name := range news {
+		if err := x.SetNode(nodes[name]); err != nil {
+			return err
+		}
+	}
+	x.nodes = nodes
 	maps.Copy(x.units, m.units)
-	for name := range x.quotas {
-		if _, ok := m.quotas[name]; !ok {
-			m.quotas[name] = bids.MaxRate // nobody is bounded by it any more
-		}
+	free, limits := differences(x.quotas, m.quotas, func(a, b int64) bool { return a == b })
+	for _, name := range free { // nobody is bounded by it any more
+		m.quotas[name] = bids.MaxRate
 	}
-	for name, limit := range m.quotas {
-		if was, ok := x.quotas[name]; ok && was == limit {
-			continue
-		}
-		if err := x.SetQuota(name, limit); err != nil {
+	for _, name := range slices.Concat(free, limits) {
+		if err := x.SetQuota(name, m.quotas[name]); err != nil {
 			return err
 		}
-		x.quotas[name] = limit
 	}
-	for _, id := range sorted(m.running) {
-		if _, ok := x.running[id]; !ok {
-			if err := x.Adopt(m.running[id]); err != nil {
-				return fmt.Errorf("%s: %w", id, err)
-			}
-			x.running[id] = m.running[id]
-		}
+	x.quotas = m.quotas
+	return nil
+}
+
+// submit submits a job, or changes it. Pods of one that is refused are told why.
+func (x *mirror) submit(m *model, spec core.JobSpec) error {
+	do := x.Submit
+	_, known := x.waiting[spec.ID]
+	if known {
+		do = x.Update
 	}
-	for i := range m.waiting {
-		spec := &m.waiting[i]
-		was, ok := x.waiting[spec.ID]
-		do := x.Submit
-		if ok {
-			do = x.Update
-		}
-		if ok && reflect.DeepEqual(was, *spec) {
-			continue
-		}
-		if err := do(*spec); err != nil {
-			for _, p := range slices.Concat(m.members[spec.ID]...) {
-				m.refused[p] = err.Error()
-			}
-			delete(x.waiting, spec.ID)
-			if ok {
-				if err := x.Cancel(spec.ID); err != nil {
-					return err
-				}
-			}
-			continue
-		}
-		x.waiting[spec.ID] = *spec
+	fault := do(spec)
+	if fault == nil {
+		x.waiting[spec.ID] = spec
+		return nil
+	}
+	for _, p := range slices.Concat(m.members[spec.ID]...) {
+		m.refused[p] = fault.Error()
+	}
+	delete(x.waiting, spec.ID)
+	if known {
+		return x.Cancel(spec.ID)
 	}
 	return nil
 }

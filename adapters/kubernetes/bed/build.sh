@@ -1,18 +1,27 @@
 #!/bin/sh
 # Builds etcd, kube-apiserver, kube-scheduler and kwok from the Go module proxy, each in a module
 # of its own, and prints the directory of the binaries. What is there is not built again.
-# kube-apiserver takes minutes.
+# kube-apiserver takes minutes. With PEERS=1 kube-scheduler with coscheduling is built as well, and
+# its CRD of PodGroups is put beside.
 set -e
-K8S=1.35.0 MINOR=35.0 ETCD=3.6.6 KWOK=0.7.0
+K8S=1.35.0 MINOR=35.0 ETCD=3.6.6 KWOK=0.7.0 PLUGINS=0.33.5
 GO=${GO:-go}
 cache=${AUCSCHED_KUBE_BED:-${XDG_CACHE_HOME:-$HOME/.cache}/aucsched-kube}/$K8S-$ETCD-$KWOK
 export GOWORK=off CGO_ENABLED=0 GOFLAGS=-buildvcs=false
 mkdir -p "$cache"
 
-# replaces: k8s.io/kubernetes requires its staging modules at v0.0.0; this pins them to the release.
+# gomod MODULE VERSION: the path of the module's go.mod.
+gomod() {
+	$GO mod download -json "$1@v$2" | sed -n 's/.*"GoMod": "\(.*\)",/\1/p'
+}
+
+# replaces MODULE VERSION: k8s.io/kubernetes requires its staging modules at v0.0.0; this pins them
+# to the release. scheduler-plugins does so itself.
 replaces() {
-	mod=$($GO mod download -json "k8s.io/kubernetes@v$K8S" | sed -n 's/.*"GoMod": "\(.*\)",/\1/p')
-	sed -n 's|^\t\(k8s.io/[a-z-]*\) => ./staging/.*|replace \1 => \1 v0.'$MINOR'|p' "$mod"
+	case $1 in
+	k8s.io/kubernetes) sed -n "s|^\t\(k8s.io/[a-z-]*\) => ./staging/.*|replace \1 => \1 v0.$MINOR|p" "$(gomod "$@")" ;;
+	*/scheduler-plugins) sed -n '/^replace (/,/^)/p; /^replace [^(]/p' "$(gomod "$@")" ;;
+	esac
 }
 
 # build NAME PACKAGE MODULE VERSION [FLAGS]: $cache/NAME from PACKAGE of that version of MODULE.
@@ -23,7 +32,7 @@ build() {
 	(
 		cd "$dir"
 		printf 'module build\n\ngo 1.25.0\n\nrequire %s v%s\n' "$3" "$4" >go.mod
-		case $3 in k8s.io/kubernetes) replaces >>go.mod ;; esac
+		replaces "$3" "$4" >>go.mod
 		printf 'package main\n\nimport _ "%s"\n' "$2" >tools.go
 		$GO mod tidy -e >tidy.log 2>&1 || { cat tidy.log >&2; exit 1; }
 		$GO build -trimpath -ldflags "-s -w $5" -o "$cache/$1.new" "$2" >&2
@@ -38,4 +47,10 @@ build etcd go.etcd.io/etcd/server/v3 go.etcd.io/etcd/server/v3 $ETCD
 build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes $K8S "$stamp"
 build kube-scheduler k8s.io/kubernetes/cmd/kube-scheduler k8s.io/kubernetes $K8S "$stamp"
 build kwok sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok $KWOK
+if [ -n "${PEERS-}" ]; then
+	plugins=sigs.k8s.io/scheduler-plugins
+	build coscheduling $plugins/cmd/scheduler $plugins $PLUGINS
+	crd=$($GO mod download -json $plugins@v$PLUGINS | sed -n 's/.*"Dir": "\(.*\)",/\1/p')
+	cp -f "$crd/config/crd/bases/scheduling.x-k8s.io_podgroups.yaml" "$cache/podgroups.yaml"
+fi
 echo "$cache"
