@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package results holds the measured pages, which programs write: NAME.md, its long tables in
-// csv/, and the finding on top of it, findings/NAME.md, which a person writes.
+// Package results holds the measured pages: NAME.md, and its long tables in csv/. Programs write
+// both, but for the finding on top of a page, which a person writes into the page, and which the
+// programs leave there.
 //
 // A finding quotes figures of its page and tables alone. The checker of the docs
 // (benchmarks/cmd/docscheck) looks each of them up there, so that a page that was measured anew
@@ -9,38 +10,32 @@
 package results
 
 import (
-	"embed"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 )
 
-//go:embed findings
-var embedded embed.FS
+// Marker ends the finding of a page.
+const Marker = "<!-- The finding above is written by hand, all below by a program. -->"
 
-// Findings are the texts of this package's directory.
-func Findings() fs.FS {
-	sub, err := fs.Sub(embedded, "findings")
-	if err != nil {
-		panic(err) // the name is a constant
+// Finding is what stands between a page's title and the marker, and rest is the page without both.
+// A page without a marker has no finding.
+func Finding(page string) (finding, rest string) {
+	title, text, _ := strings.Cut(page, "\n")
+	finding, rest, found := strings.Cut(text, Marker)
+	if !found {
+		return "", page
 	}
-	return sub
+	return strings.TrimSpace(finding), title + rest
 }
 
-// OnTop puts the finding NAME.md of findings below the title of a page. A page without a
-// finding stays as it is.
-func OnTop(page, name string, findings fs.FS) (string, error) {
-	finding, err := fs.ReadFile(findings, name+".md")
-	if errors.Is(err, fs.ErrNotExist) {
-		return page, nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("the finding of page %s: %w", name, err)
-	}
+// withFinding puts a finding and the marker below the title of a page.
+func withFinding(page, finding string) (string, error) {
 	title, rest, found := strings.Cut(page, "\n")
 	if !found || !strings.HasPrefix(title, "# ") {
-		return "", fmt.Errorf("page %s begins with no title, and has no place for its finding", name)
+		return "", fmt.Errorf("the page begins with no title, and has no place for its finding")
 	}
-	return title + "\n\n" + strings.TrimSpace(string(finding)) + "\n" + rest, nil
+	if finding != "" {
+		finding += "\n\n"
+	}
+	return title + "\n\n" + finding + Marker + "\n" + rest, nil
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 )
@@ -65,28 +64,33 @@ func TestTablesComeBack(t *testing.T) {
 	for name, page := range pages {
 		dir := t.TempDir()
 		require.NoError(t, os.Mkdir(filepath.Join(dir, csvDir), 0o755))
-		require.NoError(t, Write(dir, name, page, fstest.MapFS{}))
+		require.NoError(t, Write(dir, name, page))
 		back, err := ReadTables(dir, name)
 		require.NoError(t, err)
 		require.Equal(t, rows(Tables(page)), rows(back), name)
 	}
 }
 
-// The tables that a page has no longer are gone; without a directory for them pages stay whole.
+// A page's finding stays. The tables that it has no longer are gone. Without a directory for them
+// pages stay whole.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
-	findings := fstest.MapFS{"p.md": {Data: []byte("It gains.\n")}}
-	require.NoError(t, Write(dir, "p", longPage(), findings))
-	text, err := os.ReadFile(filepath.Join(dir, "p.md"))
-	require.NoError(t, err)
-	require.Equal(t, strings.Replace(longPage(), "# P\n", "# P\n\nIt gains.\n", 1), string(text))
+	read := func() string {
+		text, err := os.ReadFile(filepath.Join(dir, "p.md"))
+		require.NoError(t, err)
+		return string(text)
+	}
+	require.NoError(t, Write(dir, "p", longPage()))
+	require.Equal(t, longPage(), read())
 
 	require.NoError(t, os.Mkdir(filepath.Join(dir, csvDir), 0o755))
 	other := filepath.Join(dir, csvDir, "other.csv")
 	require.NoError(t, os.WriteFile(other, nil, 0o644))
-	require.NoError(t, Write(dir, "p", longPage(), findings))
+	require.NoError(t, Write(dir, "p", longPage()))
 	require.FileExists(t, filepath.Join(dir, csvDir, "p-three.csv"))
-	require.NoError(t, Write(dir, "p", "# P\n\nShort.\n", findings))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "p.md"), []byte(strings.Replace(read(), Marker, "It gains.\n\n"+Marker, 1)), 0o644))
+	require.NoError(t, Write(dir, "p", "# P\n\nShort.\n"))
+	require.Equal(t, "# P\n\nIt gains.\n\n"+Marker+"\n\nShort.\n", read())
 	require.NoFileExists(t, filepath.Join(dir, csvDir, "p-three.csv"))
 	require.FileExists(t, other)
 }

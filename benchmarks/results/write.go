@@ -4,32 +4,41 @@ package results
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 )
 
-// Write writes the page NAME.md into a directory, with its finding on top. If the directory has one
-// named csv, the page's long tables go there, and those that it had there before are removed.
-func Write(dir, name, page string, findings fs.FS) error {
-	page, err := OnTop(page, name, findings)
-	if err != nil {
-		return err
-	}
+// Write writes the page NAME.md into a directory; the finding on the page that is there is kept. If
+// the directory has one named csv, the page's long tables go there, and those that it had there
+// before are removed.
+func Write(dir, name, page string) error {
 	file := filepath.Join(dir, name+".md")
-	if _, err := os.Stat(filepath.Join(dir, csvDir)); err != nil {
-		return replace(file, []byte(page))
-	}
 	before, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	page, files := Split(name, page)
+	finding, _ := Finding(string(before))
+	_, err = os.Stat(filepath.Join(dir, csvDir))
+	kept := err == nil
+	var files map[string][]byte
+	if kept {
+		page, files = Split(name, page)
+	}
+	if kept || finding != "" {
+		if page, err = withFinding(page, finding); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	for csvName, text := range files {
 		if err := replace(filepath.Join(dir, csvDir, csvName), text); err != nil {
 			return err
 		}
+	}
+	if err := replace(file, []byte(page)); err != nil || !kept {
+		return err
 	}
 	for _, csvName := range Linked(string(before)) {
 		if files[csvName] == nil {
@@ -38,7 +47,7 @@ func Write(dir, name, page string, findings fs.FS) error {
 			}
 		}
 	}
-	return replace(file, []byte(page))
+	return nil
 }
 
 var csvLink = regexp.MustCompile(`\]\(` + csvDir + `/([^)]+\.csv)\)`)

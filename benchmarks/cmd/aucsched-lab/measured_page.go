@@ -3,19 +3,15 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/aucsched/aucsched/benchmarks/results"
 )
 
-// writePage writes a measured page. If a finding on the page lies in findings/ beside the file, it
-// goes on top; if there is a directory csv/, the page's long tables go into it.
+// writePage writes a measured page. A finding on the page that is there stays; if there is a
+// directory csv/ beside it, the page's long tables go there.
 func writePage(file, page string) error {
-	dir, base := filepath.Split(file)
-	if dir == "" {
-		dir = "."
-	}
-	return results.Write(dir, strings.TrimSuffix(base, ".md"), page, os.DirFS(filepath.Join(dir, "findings")))
+	dir, base := filepath.Split(filepath.Clean(file))
+	return results.Write(filepath.Clean(dir), strings.TrimSuffix(base, ".md"), page)
 }

@@ -5,19 +5,27 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/benchmarks/results"
 )
 
-func TestAFindingGoesOnTopOfItsPage(t *testing.T) {
+func TestTheFindingOfAPageStays(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(dir, "findings"), 0o755))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "findings", "a.md"), []byte("It gains.\n"), 0o644))
-	for file, want := range map[string]string{"a.md": "# A\n\nIt gains.\n\nFigures.\n", "b.md": "# A\n\nFigures.\n"} {
-		require.NoError(t, writePage(filepath.Join(dir, file), "# A\n\nFigures.\n"))
-		got, err := os.ReadFile(filepath.Join(dir, file))
+	const page = "# A\n\nFigures.\n"
+	for file, was := range map[string]string{"a.md": "# A\n\nIt gains.\n\n" + results.Marker + "\n\nOlder figures.\n", "b.md": ""} {
+		file = filepath.Join(dir, file)
+		if was != "" {
+			require.NoError(t, os.WriteFile(file, []byte(was), 0o644))
+		}
+		require.NoError(t, writePage(file, page))
+		got, err := os.ReadFile(file)
 		require.NoError(t, err)
-		require.Equal(t, want, string(got))
+		require.Equal(t, strings.Replace(was, "Older figures", "Figures", 1) == string(got), was != "", string(got))
+		_, rest := results.Finding(string(got))
+		require.Equal(t, page, rest)
 	}
 }

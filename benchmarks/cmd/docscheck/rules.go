@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/aucsched/aucsched/benchmarks/results"
 )
 
 // blank is as long as s, and has its lines.
@@ -156,22 +158,19 @@ func names(r *repository, p *page) []problem {
 
 var figure = regexp.MustCompile(`\d[\d,]*(?:\.\d+)?`)
 
-// findings quote figures that their pages or these pages' tables have, beside the finding itself.
+// findings, on top of measured pages, quote figures that the rest of the page or its tables have.
 func findings(r *repository, p *page) []problem {
-	if path.Dir(p.name) != "benchmarks/results/findings" {
+	end := slices.Index(p.lines, results.Marker)
+	if end < 0 {
 		return nil
 	}
-	measured := r.byName["benchmarks/results/"+path.Base(p.name)]
-	if measured == nil {
-		return []problem{p.problem(1, "the finding belongs to no page")}
-	}
-	texts := []string{strings.Replace(measured.text, strings.TrimSpace(p.text), "", 1)}
-	for _, m := range link.FindAllStringSubmatch(measured.text, -1) {
+	texts := p.lines[end:]
+	for _, m := range link.FindAllStringSubmatch(p.text, -1) {
 		if strings.HasSuffix(m[1], ".csv") {
-			text, _ := r.read(path.Join(path.Dir(measured.name), m[1])) // links tells of one that is not there
+			text, _ := r.read(path.Join(path.Dir(p.name), m[1])) // links tells of one that is not there
 			rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()
 			if err != nil {
-				return []problem{measured.problem(1, "%s: %v", m[1], err)}
+				return []problem{p.problem(1, "%s: %v", m[1], err)}
 			}
 			texts = append(texts, slices.Concat(rows...)...)
 		}
@@ -183,10 +182,10 @@ func findings(r *repository, p *page) []problem {
 		}
 	}
 	var out []problem
-	for i, l := range p.lines {
-		for _, f := range figure.FindAllString(l, -1) {
+	for i, l := range p.lines[:end] {
+		for _, f := range figure.FindAllString(link.ReplaceAllString(l, "]"), -1) {
 			if f = strings.TrimRight(f, ","); !has[strings.ReplaceAll(f, ",", "")] {
-				out = append(out, p.problem(i+1, "%s and its tables do not have the figure %s", measured.name, f))
+				out = append(out, p.problem(i+1, "the page and its tables do not have the finding's figure %s", f))
 			}
 		}
 	}

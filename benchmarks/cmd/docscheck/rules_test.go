@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/benchmarks/results"
 )
 
 // A repository in which all that the page "good" claims is so.
@@ -27,9 +29,9 @@ var small = map[string]string{
 		"`core/auction.go`, `core/`, `sched/backfill`, `make run`, `make more`, `core.Auction`, `x.Y`\n\n" +
 		"```\nmake run && bin/aucsched plan \\\n    --json  # --nothing\ngo test ./core ./...\n```\n\n" +
 		"| " + strings.Repeat("a table ", 20) + "|\n",
-	"benchmarks/results/load.md":          "# Load\n\nIt takes 1,234 ms, not 99.\n\n| 1,234 | 5 |\n\n[all](csv/load.csv)\n",
-	"benchmarks/results/csv/load.csv":     "a,b\n\"1,012; 77\",3456\n",
-	"benchmarks/results/findings/load.md": "It takes 1,234 ms, 77 or 1,012, at most 3,456.\n",
+	"benchmarks/results/load.md": "# Load\n\nIt takes 1,234 ms, 77 or 1,012, at most 3,456.\n\n" + results.Marker +
+		"\n\nIt takes 1,234 ms, not 99.\n\n| 1,234 | 5 |\n\n[all](csv/load.csv)\n",
+	"benchmarks/results/csv/load.csv": "a,b\n\"1,012; 77\",3456\n",
 }
 
 func write(t *testing.T, files map[string]string) string {
@@ -67,10 +69,9 @@ func TestEachRule(t *testing.T) {
 		{"docs/bad.md", "`aucsched gone`\n", "docs/bad.md:1: aucsched has no command gone"},
 		{"core/a.go", "package core\n\n// See docs/gone.md.\n", "core/a.go:3: there is no docs/gone.md"},
 		{"docs/bad.md", "`core.Gone`\n", "docs/bad.md:1: package core declares no Gone"},
-		{"benchmarks/results/findings/load.md", "It takes 99 or\n98 ms.\n",
-			"benchmarks/results/findings/load.md:2: benchmarks/results/load.md and its tables do not have the figure 98"},
+		{"benchmarks/results/load.md", "# Load\n\nIt takes 99 or\n98 ms.\n\n" + results.Marker + "\n\nNot 99.\n",
+			"benchmarks/results/load.md:4: the page and its tables do not have the finding's figure 98"},
 		{"benchmarks/results/csv/load.csv", "a,b\n1012,34,5\n", "benchmarks/results/load.md:1: csv/load.csv: record on line 2: wrong number of fields"},
-		{"benchmarks/results/findings/gone.md", "Fast.\n", "benchmarks/results/findings/gone.md:1: the finding belongs to no page"},
 		{"docs/bad.md", "\n" + strings.Repeat("long ", 21) + "\n", "docs/bad.md:2: 105 columns, more than 100"},
 	} {
 		files := map[string]string{c.name: c.text}
@@ -84,21 +85,6 @@ func TestEachRule(t *testing.T) {
 		require.Len(t, problems, 1, "%q: %v", c.text, problems)
 		require.Equal(t, c.want, problems[0].String())
 	}
-}
-
-// A figure that stands in the finding alone, as it was copied on top of its
-// page, is not the page's.
-func TestAFindingIsNoSourceOfItself(t *testing.T) {
-	files := map[string]string{}
-	for name, text := range small {
-		files[name] = text
-	}
-	files["benchmarks/results/findings/load.md"] = "It takes 7 ms.\n"
-	files["benchmarks/results/load.md"] = "# Load\n\nIt takes 7 ms.\n\nFigures: 8.\n"
-	problems, err := check(write(t, files))
-	require.NoError(t, err)
-	require.Len(t, problems, 1)
-	require.Contains(t, problems[0].String(), "do not have the figure 7")
 }
 
 // What two pages say of the same thing is one.

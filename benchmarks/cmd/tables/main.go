@@ -2,8 +2,8 @@
 
 // Command tables measures, and writes the pages of benchmarks/results that are not written by
 // bin/aucsched, in Markdown: with all tables to its standard output, or, with -into, into a
-// directory with the long tables in CSV files. On top of a page is its finding, from
-// benchmarks/results/findings; its text is in pages. From the top of the module:
+// directory with the long tables in CSV files. The finding on top of a page that is there stays; its
+// text is in pages. From the top of the module:
 //
 //	go run ./benchmarks/cmd/tables performance -into benchmarks/results
 //
@@ -87,10 +87,7 @@ func write(ctx context.Context, args []string, out, errs io.Writer) error {
 		return err
 	}
 	if *into != "" {
-		return results.Write(*into, c.page, text, results.Findings())
-	}
-	if text, err = results.OnTop(text, c.page, results.Findings()); err != nil {
-		return err
+		return results.Write(*into, c.page, text)
 	}
 	_, err = io.WriteString(out, text)
 	return err

@@ -3,6 +3,8 @@
 package main
 
 import (
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,7 +89,11 @@ func TestSimulationPage(t *testing.T) {
 func TestSimulationPageWithoutTraces(t *testing.T) {
 	text, err := simulated().page()
 	require.NoError(t, err)
-	golden.Equal(t, "simulation-no-traces.golden.md", text)
+	with, err := os.ReadFile("testdata/simulation.golden.md")
+	require.NoError(t, err)
+	text, found := strings.CutSuffix(text, "\n\nThey were not at hand when this page was made.\n")
+	require.True(t, found, text)
+	require.True(t, strings.HasPrefix(string(with), text+"\n\n"))
 }
 
 func TestDeadlineTable(t *testing.T) {
