@@ -96,15 +96,15 @@ func TestAsksForWhatCanBe(t *testing.T) {
 	require.Greater(t, narrowed, 5)
 }
 
-// A job starts with fewer GPUs than it should have where it ends sooner so, and before its place
-// for more of them begins.
+// A job starts with fewer GPUs than it should have where it ends sooner so, also in its own place for
+// more of them.
 func TestStartsWithFewer(t *testing.T) {
 	for _, c := range []struct {
 		others int64 // for how long two of four GPUs are in use
 		limit  int64 // with the fewest
 		gpus   uint8 // with which it starts; 0: it waits
 	}{
-		{10_000, 600, 2}, {301, 600, 2}, {100, 600, 0}, {300, 1000, 0}, {100, 200, 2},
+		{10_000, 600, 2}, {301, 600, 2}, {100, 600, 0}, {300, 1000, 2}, {100, 200, 2},
 	} {
 		nodes, err := nodeset.NewUniform(1, nodeset.Capacity{Cores: 16, GPUs: 4})
 		require.NoError(t, err)
