@@ -40,11 +40,11 @@ func (c *Cluster) SetQuota(name string, limit int64) error {
 	})
 }
 
-// left appends what is left of each to dst.
+// left appends what is left of each to dst, less than 0 where running jobs count more than the limit.
 func (q *clusterQuotas) left(dst []Quota) []Quota {
 	for i := range q.all {
 		x := &q.all[i]
-		dst = append(dst, Quota{x.name, max(x.limit-x.used, 0)})
+		dst = append(dst, Quota{x.name, max(x.limit-x.used, -bids.MaxRate)})
 	}
 	return dst
 }

@@ -47,7 +47,7 @@ func (c *Cluster) window() (*format.Window, error) {
 	}
 	err := c.writeNodes(f)
 	for i, q := range c.quotas.left(nil) {
-		f.Quotas = append(f.Quotas, format.Quota{Name: q.Name, Left: q.Left})
+		f.Quotas = append(f.Quotas, format.Quota{Name: q.Name, Left: max(q.Left, 0)})
 		if x := &c.quotas.all[i]; x.used > x.limit {
 			f.Quotas[i].Limit = &x.limit
 		}

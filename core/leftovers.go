@@ -304,7 +304,7 @@ func (f *leftovers) fillFewer(s *Snapshot, p *Plan) (freed bool, err error) {
 			freed = true
 			clear(x.failed)
 		case kept:
-			mustHold(f.rest.Retake(&f.own))
+			mustHold(f.rest.Retake(&f.own, nil))
 		}
 	}
 	return freed, nil

@@ -167,10 +167,11 @@ func (x *preemption) give(r *rival) {
 	r.out = true
 }
 
-// takeBack has r keep what it has. It reports false if the job needs any of it.
-func (x *preemption) takeBack(r *rival) bool {
+// takeBack has r keep what it has. It reports false if the job needs any of it, which has what beside
+// says; nil: nothing yet.
+func (x *preemption) takeBack(r *rival, beside *place.Held) bool {
 	for i := range r.held {
-		if !x.rest.Retake(&r.held[i]) {
+		if !x.rest.Retake(&r.held[i], beside) {
 			for i--; i >= 0; i-- {
 				x.rest.Give(&r.held[i])
 			}
@@ -241,7 +242,7 @@ func (x *preemption) find(priority int64) bool {
 	}
 	for i := x.starts; i < len(x.rivals); i++ {
 		if r := &x.rivals[i]; r.out {
-			mustHold(x.takeBack(r))
+			mustHold(x.takeBack(r, nil))
 		}
 	}
 	return alone && x.choose()
@@ -306,7 +307,7 @@ func (x *preemption) only(list []int32) {
 	for i := range x.rivals[:x.starts] {
 		r := &x.rivals[i]
 		if r.out && !r.asked {
-			mustHold(x.takeBack(r))
+			mustHold(x.takeBack(r, nil))
 		} else if r.asked && !r.out {
 			x.give(r)
 		}
@@ -357,14 +358,14 @@ func (x *preemption) letOff(first, last int) {
 	h := x.heldBy(v, x.segs)
 	for i := last - 1; i >= first; i-- { // who is not in the way of this place
 		if r := &x.rivals[i]; r.out {
-			x.takeBack(r)
+			x.takeBack(r, &h)
 		}
 	}
 	x.rest.Give(&h)
 	x.known.copyFrom(&x.spot)
 	for i := last - 1; i >= first; i-- { // who is not in the way of another
 		r := &x.rivals[i]
-		if !r.out || !x.takeBack(r) {
+		if !r.out || !x.takeBack(r, nil) {
 			continue
 		}
 		if x.fits() {
@@ -443,7 +444,7 @@ func (x *preemption) serve(s *Snapshot, j int, left *leftovers, in *stages, p *P
 	if !x.find(job.Priority) {
 		x.keepSpares()
 		if kept {
-			mustHold(x.rest.Retake(&x.own))
+			mustHold(x.rest.Retake(&x.own, nil))
 		}
 		x.failed[key] = true
 		return nil
@@ -573,7 +574,7 @@ func (x *preemption) offerSpares(job *Job) {
 func (x *preemption) keepSpares() {
 	for i := range x.spares {
 		s := &x.spares[i]
-		mustHold(!s.out || x.rest.Retake(&s.Held))
+		mustHold(!s.out || x.rest.Retake(&s.Held, nil))
 		s.out = false
 	}
 }
@@ -770,9 +771,12 @@ func (x *preemption) claimStopping(o claimed, w *window, p *Plan) bool {
 		x.give(&x.rivals[i])
 	}
 	x.offerSpares(job)
-	ok := x.claimStart(o.job, p)
+	ok, its := x.claimStart(o.job, p), place.Held{}
+	if ok {
+		its = x.heldBy(&x.ways[x.way], x.segs)
+	}
 	for i := len(x.rivals) - 1; i >= 0; i-- {
-		if r := &x.rivals[i]; !x.takeBack(r) {
+		if r := &x.rivals[i]; !x.takeBack(r, &its) {
 			x.stop(r.number, o.job)
 			x.freed.lost += x.victims[r.number].loss
 		}

@@ -152,8 +152,8 @@ func (q *quotas) most(spec *place.Spec) (most int64, quota int) {
 	charges := spec.Counted()
 	for i := range charges {
 		c := &charges[i]
-		if cost := q.book.Least(c, spec); cost > 0 && q.book.Left[0][c.Row]/cost < most {
-			most, quota = q.book.Left[0][c.Row]/cost, c.Row
+		if cost := q.book.Least(c, spec); cost > 0 && max(q.book.Left[0][c.Row], 0)/cost < most {
+			most, quota = max(q.book.Left[0][c.Row], 0)/cost, c.Row
 		}
 	}
 	return most, quota
@@ -176,8 +176,8 @@ func (q *quotas) verdict(quota int) verdict {
 // quotaFault is what is wrong with the snapshot's quotas.
 func (s *Snapshot) quotaFault() error {
 	for i, q := range s.Quotas {
-		if q.Left < 0 || q.Left > bids.MaxRate {
-			return fmt.Errorf("quotas[%d] (%s): left: %d: must be 0 to %d", i, q.Name, q.Left, int64(bids.MaxRate))
+		if q.Left < -bids.MaxRate || q.Left > bids.MaxRate {
+			return fmt.Errorf("quotas[%d] (%s): left: %d: must be -%d to %d", i, q.Name, q.Left, int64(bids.MaxRate), int64(bids.MaxRate))
 		}
 	}
 	return nil

@@ -466,9 +466,9 @@ func TestQuotaFaults(t *testing.T) {
 	nodes, err := nodeset.NewUniform(2, nodeset.Capacity{Cores: 8})
 	require.NoError(t, err)
 	for want, s := range map[string]*Snapshot{
-		"quotas[0] (x): left: -1: must be 0 to 1099511627776": {Quotas: []Quota{{"x", -1}}},
-		"quotas[1] (y): left: 1099511627777":                  {Quotas: []Quota{{"x", 0}, {"y", bids.MaxRate + 1}}},
-		"running job r: charges: quota 0 of 0":                {Running: []Running{{ID: "r", Charges: nodeset.Uses{{}}}}},
+		"quotas[0] (x): left: -1099511627777: must be -1099511627776 to 1099511627776": {Quotas: []Quota{{"x", -bids.MaxRate - 1}}},
+		"quotas[1] (y): left: 1099511627777":                                           {Quotas: []Quota{{"x", 0}, {"y", bids.MaxRate + 1}}},
+		"running job r: charges: quota 0 of 0":                                         {Running: []Running{{ID: "r", Charges: nodeset.Uses{{}}}}},
 	} {
 		s.Nodes = nodes
 		require.ErrorContains(t, s.Validate(), want)

@@ -116,7 +116,8 @@ type Snapshot struct {
 type Quota struct {
 	// Name is what users are told: "AssocGrpCpuLimit of account x".
 	Name string
-	// Left is how much jobs that start now may count together, 0 to bids.MaxRate, in any unit.
+	// Left is how much jobs that start now may count together, up to bids.MaxRate, in any unit. It is
+	// less than 0 if running jobs count more than is allowed.
 	// What a job counts is rounded up to 2^-24 of it.
 	Left int64
 }

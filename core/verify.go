@@ -147,7 +147,7 @@ func verifyTaken(s *Snapshot, p *Plan, t *nodeset.Table, left []float64, counts 
 		}
 	}
 	for i, q := range s.Quotas {
-		if counted[i] > left[i] {
+		if counted[i] > max(left[i], 0) {
 			return fmt.Errorf("quota %s: %.0f are counted, %.0f are left", q.Name, counted[i], left[i])
 		}
 	}

@@ -417,8 +417,8 @@ func (b *Builder) setCharged(space *Space, variants []Variant, book *Book) error
 // reservation where it leaves less than there is now.
 func (b *Builder) addQuotaRows(space *Space, m *ipmodel.Model, k int) {
 	for q, most := range b.charged {
-		left := space.Quotas.Left[k][q]
-		b.addRow(m, left, most > left && (k == 0 || left < space.Quotas.Left[0][q]))
+		left := max(space.Quotas.Left[k][q], 0)
+		b.addRow(m, left, most > left && (k == 0 || left < max(space.Quotas.Left[0][q], 0)))
 	}
 }
 

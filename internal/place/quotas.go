@@ -61,7 +61,7 @@ type Quotas struct {
 	// Unit is, by quota, in which amounts it is counted: what an allocation counts is rounded up.
 	Unit []int64
 	// Left is what is left, in units: Left[0] now, by quota, and Left[k] at the moment when
-	// reservation k-1 begins.
+	// reservation k-1 begins. It is less than 0 where what runs counts more than is allowed.
 	Left [][]int64
 }
 
@@ -124,13 +124,14 @@ func (q *Quotas) lacksFor(charges nodeset.Uses, crosses int, s *Spec, nodes, gpu
 	return -1
 }
 
-// least is what is left of a quota to a job that runs into the first crosses reservations.
+// least is what is left of a quota to a job that runs into the first crosses reservations; 0 where more
+// is counted than it allows.
 func (q *Quotas) least(quota, crosses int) int64 {
 	least := q.Left[0][quota]
 	for _, left := range q.Left[1 : crosses+1] {
 		least = min(least, left[quota])
 	}
-	return least
+	return max(least, 0)
 }
 
 // Room reports whether an allocation for s is within all quotas.

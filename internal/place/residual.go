@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -165,11 +166,17 @@ func (r *Residual) Give(h *Held) {
 	r.narrow(h.Segs)
 }
 
-// Retake takes what is held, all of it if there is as much, or nothing.
-func (r *Residual) Retake(h *Held) bool {
+// counts reports whether h counts anything against a quota.
+func (h *Held) counts(quota int) bool {
+	return h != nil && slices.ContainsFunc(h.Counts, func(c nodeset.Use) bool { return c.Row == quota && c.PerJob > 0 })
+}
+
+// Retake takes what is held, all of it if there is as much, or nothing. Against quotas it may count
+// more than is left, as what runs may, but not beside one that counts against the same.
+func (r *Residual) Retake(h, beside *Held) bool {
 	for k := h.From; k < h.To; k++ {
 		for _, c := range h.Counts {
-			if r.quotas.Left[k][c.Row] < c.PerJob {
+			if r.quotas.Left[k][c.Row] < c.PerJob && beside.counts(c.Row) {
 				return false
 			}
 		}

@@ -25,8 +25,8 @@ func setting(t *testing.T, name string, normal int) int {
 	return n
 }
 
-// enough is how many windows with a feature show that it no longer fails.
-const enough = 2000
+// enough is how many windows show that what is known to fail no longer does: most likely one would have.
+func (v *violation) enough() int { return max(2000, 10*v.rare) }
 
 // tally counts, by rule, feature and preset, the windows judged and those that break the rule.
 type tally struct{ judged, broken map[string]int }
@@ -48,7 +48,7 @@ func (a *tally) count(w *World, broken bool) {
 // judge reports what is known to fail of a rule and no longer does, and what broke it.
 func (a *tally) judge(t *testing.T, rule string) {
 	for _, v := range known {
-		if v.rule == rule && a.judged[v.feature] >= enough && a.broken[v.feature] == 0 {
+		if v.rule == rule && a.judged[v.feature] >= v.enough() && a.broken[v.feature] == 0 {
 			t.Errorf("rule %s, %q is known to fail (%s), and did not in %d: take it out of the table", rule, v.feature, v.why, a.judged[v.feature])
 		}
 	}

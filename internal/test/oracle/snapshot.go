@@ -138,7 +138,7 @@ func (w *World) Snapshot() (*core.Snapshot, error) {
 		for i := range w.Running {
 			limit -= counted(&w.Running[i].Way, w.Running[i].Pieces, q)
 		}
-		s.Quotas = append(s.Quotas, core.Quota{Name: fmt.Sprint("quota", q), Left: max(limit, 0)})
+		s.Quotas = append(s.Quotas, core.Quota{Name: fmt.Sprint("quota", q), Left: limit})
 	}
 	if err := w.addRunning(s); err != nil {
 		return nil, err
@@ -285,7 +285,7 @@ func (w *World) String() string {
 		for i := range w.Running {
 			limit -= counted(&w.Running[i].Way, w.Running[i].Pieces, q)
 		}
-		quotas = append(quotas, object{"name": fmt.Sprint("quota", q), "left": max(limit, 0)})
+		quotas = append(quotas, object{"name": fmt.Sprint("quota", q), "left": max(limit, 0), "limit": w.Quotas[q]})
 	}
 	for l, of := range w.Levels {
 		for s := range slices.Max(of) + 1 {
