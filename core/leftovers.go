@@ -300,7 +300,8 @@ func (f *leftovers) fillFewer(s *Snapshot, p *Plan) (freed bool, err error) {
 		}
 		switch {
 		case kept && d.Start:
-			f.in.reservations.claims.giveUp(int(j))
+			c := &f.in.reservations.claims
+			c.keep(claim{Job: -1, Start: c.drop(int(j)).Start}) // which counts still, and holds nothing
 			freed = true
 			clear(x.failed)
 		case kept:

@@ -106,7 +106,7 @@ func (w *window) addVariants(s *Snapshot, job *Job) {
 		if !spec.Valid() {
 			continue
 		}
-		spec.Blocks = int32(w.blocksOf(s, &spec))
+		spec.Blocks = int32(w.blocksOf(&spec))
 		w.addVariant(w.normal.now(spec, job.TimeLimit), job, from, way{int32(len(w.variantStart) - 1), int32(k)})
 		if k == 0 {
 			w.variants[len(w.variants)-1].Offer = w.offer(s, job)

@@ -167,11 +167,10 @@ func (x *preemption) give(r *rival) {
 	r.out = true
 }
 
-// takeBack has r keep what it has. It reports false if the job needs any of it, which has what beside
-// says; nil: nothing yet.
-func (x *preemption) takeBack(r *rival, beside *place.Held) bool {
+// takeBack has r keep what it has. It reports false if the job needs any of it, which counts so much.
+func (x *preemption) takeBack(r *rival, counts nodeset.Uses) bool {
 	for i := range r.held {
-		if !x.rest.Retake(&r.held[i], beside) {
+		if !x.rest.Retake(&r.held[i], counts) {
 			for i--; i >= 0; i-- {
 				x.rest.Give(&r.held[i])
 			}
@@ -358,7 +357,7 @@ func (x *preemption) letOff(first, last int) {
 	h := x.heldBy(v, x.segs)
 	for i := last - 1; i >= first; i-- { // who is not in the way of this place
 		if r := &x.rivals[i]; r.out {
-			x.takeBack(r, &h)
+			x.takeBack(r, h.Counts)
 		}
 	}
 	x.rest.Give(&h)
@@ -771,12 +770,12 @@ func (x *preemption) claimStopping(o claimed, w *window, p *Plan) bool {
 		x.give(&x.rivals[i])
 	}
 	x.offerSpares(job)
-	ok, its := x.claimStart(o.job, p), place.Held{}
+	ok, counts := x.claimStart(o.job, p), nodeset.Uses(nil)
 	if ok {
-		its = x.heldBy(&x.ways[x.way], x.segs)
+		counts = x.heldBy(&x.ways[x.way], x.segs).Counts
 	}
 	for i := len(x.rivals) - 1; i >= 0; i-- {
-		if r := &x.rivals[i]; !x.takeBack(r, &its) {
+		if r := &x.rivals[i]; !x.takeBack(r, counts) {
 			x.stop(r.number, o.job)
 			x.freed.lost += x.victims[r.number].loss
 		}

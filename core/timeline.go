@@ -237,12 +237,6 @@ func (p *claims) drop(job int) claim {
 	return c
 }
 
-// giveUp has the claim of a job that begins later hold nothing.
-func (p *claims) giveUp(job int) {
-	i := slices.IndexFunc(p.reserved, func(c claim) bool { return c.Job == job })
-	p.reserved[i].Segs, p.reserved[i].parts, p.reserved[i].charges = nil, nil, nil
-}
-
 // keep has a claim begin later.
 func (p *claims) keep(c claim) {
 	i, _ := slices.BinarySearchFunc(p.reserved, c.Start, func(r claim, t int64) int { return cmp.Compare(r.Start, t) })

@@ -52,13 +52,11 @@ func (w *window) addVariant(spec place.Spec, job *Job, from int, of way) {
 
 // blocksOf is on how many blocks of consecutive nodes a variant may be: 0, any number, unless jobs
 // are to stay together.
-func (w *window) blocksOf(s *Snapshot, spec *place.Spec) int {
+func (w *window) blocksOf(spec *place.Spec) int {
 	if !w.opts.Compact || spec.Parts != nil {
 		return 0
 	}
-	one := *spec
-	one.Blocks = 0
-	return w.answers.FewestBlocks(&one)
+	return w.answers.FewestBlocks(spec)
 }
 
 // variantsOf are the variants of job j of the window.

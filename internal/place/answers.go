@@ -97,8 +97,7 @@ func (c *Cache) FewestBlocks(s *Spec) int {
 	n, ok := known[key]
 	if !ok {
 		c.asked = key // not on the stack
-		s = &c.asked
-		if c.segs, ok = c.placer.Place(c.segs[:0], c.limited.Of(c.machine.idle, s), s, s.GPUs.PerNode.Min); ok {
+		if c.segs, ok = c.placer.Place(c.segs[:0], c.limited.Of(c.machine.idle, &c.asked), &c.asked, key.GPUs.PerNode.Min); ok {
 			n = nodeset.Blocks(c.segs)
 		}
 		known[key] = n

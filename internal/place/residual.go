@@ -166,17 +166,13 @@ func (r *Residual) Give(h *Held) {
 	r.narrow(h.Segs)
 }
 
-// counts reports whether h counts anything against a quota.
-func (h *Held) counts(quota int) bool {
-	return h != nil && slices.ContainsFunc(h.Counts, func(c nodeset.Use) bool { return c.Row == quota && c.PerJob > 0 })
-}
-
 // Retake takes what is held, all of it if there is as much, or nothing. Against quotas it may count
-// more than is left, as what runs may, but not beside one that counts against the same.
-func (r *Residual) Retake(h, beside *Held) bool {
+// more than is left, as what runs may, but not beside others that count against the same.
+func (r *Residual) Retake(h *Held, others nodeset.Uses) bool {
 	for k := h.From; k < h.To; k++ {
 		for _, c := range h.Counts {
-			if r.quotas.Left[k][c.Row] < c.PerJob && beside.counts(c.Row) {
+			both := func(o nodeset.Use) bool { return o.Row == c.Row && o.PerJob > 0 }
+			if r.quotas.Left[k][c.Row] < c.PerJob && slices.ContainsFunc(others, both) {
 				return false
 			}
 		}
