@@ -301,7 +301,7 @@ func (f *leftovers) fillFewer(s *Snapshot, p *Plan) (freed bool, err error) {
 		switch {
 		case kept && d.Start:
 			c := &f.in.reservations.claims
-			c.keep(claim{Job: -1, Start: c.drop(int(j)).Start}) // which counts still, and holds nothing
+			c.keep(claim{Job: int(j), Start: c.drop(int(j)).Start}) // which counts still, and holds nothing
 			freed = true
 			clear(x.failed)
 		case kept:
