@@ -17,7 +17,7 @@ func Subjects() []cli.Subject {
 	return []cli.Subject{
 		{Title: "Machine and workload", Flags: []string{"cluster", "workload", "first",
 			"rate", "limit-factor", "extend-limits", "nodespec"}},
-		{Title: "Simulation", Flags: []string{"seed", "seeds", "parallel",
+		{Title: "Simulation", Flags: []string{"seed", "seeds", "resample", "parallel",
 			"priority", "interval", "deadline", "slurmctld", "backfill-test"}},
 	}
 }

@@ -56,7 +56,7 @@ func (f *plotFlags) write(w io.Writer, p *report.Page, s *study, runs [][]*ran) 
 	for _, v := range s.variants {
 		names = append(names, v.short())
 	}
-	return p.Plot(w, ending, strings.Split(f.panels, ","), names, compare(names, runs))
+	return p.Plot(w, ending, strings.Split(f.panels, ","), names, compare(names, runs, &Table[*ran]{Draws: s.trace != nil}))
 }
 
 // compared are the figures of a plot, from above.
@@ -74,7 +74,7 @@ var compared = []Row[*ran]{
 
 // compare is how the runs of the policies differ from those of the first. Figures that are 0 under the
 // first are left out.
-func compare(names []string, runs [][]*ran) *report.Comparison {
+func compare(names []string, runs [][]*ran, t *Table[*ran]) *report.Comparison {
 	c := &report.Comparison{To: names[0]}
 	for i, name := range names[1:] {
 		c.With = append(c.With, report.Differences{Policy: name})
@@ -89,6 +89,7 @@ func compare(names []string, runs [][]*ran) *report.Comparison {
 				c.Figures = append(c.Figures, row.Name)
 			}
 			d := stats.Paired(row.values(&Column[*ran]{Runs: runs[i+1]}), base)
+			d.Noise = t.noise(d.Noise, mean, d.Seeds)
 			with := &c.With[i]
 			with.Percent, with.Noise = append(with.Percent, 100*d.Mean/math.Abs(mean)), append(with.Noise, 100*d.Noise/math.Abs(mean))
 		}

@@ -25,7 +25,7 @@ func (f *Flags) print(out io.Writer, s *study, runs [][]*ran) error {
 	case f.csv:
 		return writeCSV(out, all, object)
 	}
-	t := Table[*ran]{Rows: rows(all), Same: !s.drawn()}
+	t := Table[*ran]{Rows: rows(all), Same: !s.drawn(), Draws: s.trace != nil}
 	for i, v := range s.variants {
 		t.Columns = append(t.Columns, Column[*ran]{v.short(), runs[i]})
 	}

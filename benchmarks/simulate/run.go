@@ -38,7 +38,8 @@ type study struct {
 	machine  *traces.Machine
 	seeds    []uint64
 	variants []*variant
-	first    *seeded // of the first seed
+	first    *seeded            // of the first seed
+	trace    *workload.Workload // as it was read, for --resample
 }
 
 // seeded is what the runs of one seed share. Nobody changes it.
@@ -98,10 +99,16 @@ func (f *Flags) prepare(set *pflag.FlagSet, more *More) (*study, error) {
 		}
 		f.compareMachine(w)
 	}
+	if f.resample > 0 {
+		s.trace = w
+		if w, err = s.draw(s.seeds[0]); err != nil {
+			return nil, err
+		}
+	}
 	if s.first = s.settle(s.seeds[0], w); s.first.err != nil {
 		return nil, s.first.err
 	}
-	if len(s.seeds) > 1 && s.drawn() && f.Workload == "-" {
+	if len(s.seeds) > 1 && s.drawn() && s.trace == nil && f.Workload == "-" {
 		return nil, errors.New("--seeds: with --malleable the workload must be a file: it is read for each seed")
 	}
 	f.Replay.Config.Serial = s.first.cfg.Serial
@@ -135,6 +142,10 @@ func (f *Flags) forms(set *pflag.FlagSet) error {
 		return fmt.Errorf("%s: goes without %s", given[1], given[0])
 	case f.seeds != "" && set.Changed("seed"):
 		return errors.New("--seeds: goes without --seed")
+	case f.resample < 0 || f.resample%time.Second != 0:
+		return fmt.Errorf("--resample: %v: must be whole seconds", f.resample)
+	case f.resample > 0 && strings.HasPrefix(f.Workload, generate.GeneratorPrefix):
+		return errors.New("--resample: is for traces: each seed makes a generated workload of its own")
 	case f.answerWithin <= 0:
 		return fmt.Errorf("--answer-within: %v: must be above 0", f.answerWithin)
 	case f.parallel < 0 || f.parallel > 1024:
@@ -143,9 +154,18 @@ func (f *Flags) forms(set *pflag.FlagSet) error {
 	return nil
 }
 
+// draw is the trace of a seed.
+func (s *study) draw(seed uint64) (*workload.Workload, error) {
+	w, err := replay.Resample(s.trace, int64(s.flags.resample/time.Second), seed)
+	if err != nil {
+		err = fmt.Errorf("--resample: %w", err)
+	}
+	return w, err
+}
+
 // drawn tells whether the jobs depend on the seed.
 func (s *study) drawn() bool {
-	return strings.HasPrefix(s.flags.Workload, generate.GeneratorPrefix) || s.flags.crews.percent > 0
+	return strings.HasPrefix(s.flags.Workload, generate.GeneratorPrefix) || s.flags.crews.percent > 0 || s.trace != nil
 }
 
 // input is that of a seed.
@@ -157,7 +177,11 @@ func (s *study) input(seed uint64) *seeded {
 	}
 	r := s.flags.Replay
 	r.Seed = seed
-	w, err := r.Read(s.flags.Workload)
+	read := func() (*workload.Workload, error) { return r.Read(s.flags.Workload) }
+	if s.trace != nil {
+		read = func() (*workload.Workload, error) { return s.draw(seed) }
+	}
+	w, err := read()
 	if err != nil {
 		return &seeded{err: err}
 	}

@@ -41,6 +41,7 @@ type Flags struct {
 	csv, markdown bool
 	seeds         string
 	parallel      int
+	resample      time.Duration
 	answerWithin  time.Duration
 	errs          io.Writer // what other programs write to standard error
 
@@ -131,7 +132,8 @@ the job gets what Slurm's selection finds. The verifier checks each decision.
 
 With --seeds each policy runs with each seed, several at a time. The table has means, 95%
 intervals, and the mean of the differences seed by seed with theirs; --json and --csv have
-every run.`,
+every run. A trace is the same for all seeds, unless --resample 24h draws another from its
+days with each.`,
 		Example: `  aucsched simulate --cluster 128x8x2 --workload gen:V.1
   aucsched simulate --policy backfill,default,short --cluster 128x8x2 --workload gen:V.1 --seeds 1-10
   aucsched simulate --policy backfill,easy,default --workload trace.swf.gz --plot figure.pdf
@@ -177,6 +179,8 @@ func (f *Flags) register(flags *pflag.FlagSet) {
 	f.Policy.Register(flags)
 	flags.Lookup("policy").Usage = "scheduling policies (see above), several with commas, settings of one behind colons"
 	flags.StringVar(&f.seeds, "seeds", "", "run each policy with all of these seeds, as 1-10 or 1,4,7-9, and print means and differences")
+	flags.DurationVar(&f.resample, "resample", 0,
+		"traces: with each seed simulate another trace, of as many blocks of this length as the trace has, drawn from these")
 	flags.IntVar(&f.parallel, "parallel", 0,
 		"runs at a time; 0: as many as there are CPUs, and with --deadline one. More than one disturb the times of cycles")
 	flags.DurationVar(&f.answerWithin, "answer-within", program.Defaults().Timeout, "policies exec: how long a program has for a cycle")

@@ -55,6 +55,9 @@ type Table[R any] struct {
 	Rows    []Row[R]
 	// Same says that all seeds have the same workload: then nothing is said of noise.
 	Same bool
+	// Draws says that seeds are draws from one sample: their spread is then that of a figure, which
+	// more of them do not make smaller.
+	Draws bool
 }
 
 // shown is a row in words: its name, and of each column the figure and the difference.
@@ -95,15 +98,29 @@ func (t *Table[R]) show(r *Row[R]) shown {
 	for i, v := range values {
 		f := stats.Over(v)
 		cell := [2]string{number(f.Mean)}
-		if f.Half() > 0 {
-			cell[0] += " ±" + number(f.Half())
+		if half := t.noise(f.Half(), f.Mean, f.Seeds); half > 0 {
+			cell[0] += " ±" + number(half)
 		}
 		if i > 0 && !r.Alone {
-			cell[1] = t.difference(r, stats.Paired(v, values[0]), means[0])
+			d := stats.Paired(v, values[0])
+			d.Noise = t.noise(d.Noise, means[0], d.Seeds)
+			cell[1] = t.difference(r, d, means[0])
 		}
 		s.cells = append(s.cells, cell)
 	}
 	return s
+}
+
+// noise is half the width of an interval of a mean over seeds, as it counts: nothing where it is that of
+// rounding.
+func (t *Table[R]) noise(half, mean float64, seeds int) float64 {
+	switch {
+	case half <= 1e-9*math.Abs(mean):
+		return 0
+	case t.Draws:
+		return half * math.Sqrt(float64(seeds))
+	}
+	return half
 }
 
 // difference is that of paired figures in words: of shares in points, of others in percent of base.
@@ -127,7 +144,7 @@ func (t *Table[R]) difference(r *Row[R], d stats.Difference, base float64) strin
 	if strings.Trim(text, "+-0.") == "" {
 		text = text[1:]
 	}
-	if d.Seeds > 1 {
+	if d.Noise > 0 {
 		text += fmt.Sprintf(" ±%.*f", digits, d.Noise)
 	}
 	return text + unit + t.mark(r, d)
@@ -292,6 +309,9 @@ func (t *Table[R]) legend(markdown bool) string {
 		lines = append(lines,
 			fmt.Sprintf("±: 95%% intervals over %d seeds. The jobs are the same for all seeds, which only", seeds),
 			"change what policies choose at random: what another trace would show is not in it.")
+	case seeds > 1 && t.Draws:
+		lines = append(lines, fmt.Sprintf("±: 95%% intervals by %d draws from the trace's blocks, with replacement.", seeds),
+			"* better beyond these intervals, ! worse.")
 	case seeds > 1 && len(t.Columns) == 1:
 		lines = append(lines, fmt.Sprintf("±: 95%% intervals of the means over %d seeds, by Student's t.", seeds))
 	case seeds > 1 && marked:

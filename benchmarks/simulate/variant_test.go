@@ -5,8 +5,10 @@ package simulate
 import (
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -272,4 +274,47 @@ func TestPlotFlags(t *testing.T) {
 		require.Contains(t, errs, want)
 		require.Empty(t, out)
 	}
+}
+
+// With --resample each seed has a trace of its own, the same for all policies and each time.
+func TestResampledTraces(t *testing.T) {
+	trace := filepath.Join(t.TempDir(), "t")
+	text := "; MaxProcs: 8\n"
+	for i := range 200 {
+		text += fmt.Sprintf("%d %d -1 %d %d -1 -1 %[4]d 9000 -1 1 1 1 -1 1 -1 -1 -1\n", i+1, 300*i, 100+37*(i*i%97), 1+i*7%5)
+	}
+	require.NoError(t, os.WriteFile(trace, []byte(text), 0o600))
+	simulate := func(args ...string) (code int, out, errs string) {
+		return aucsched(t, "", append([]string{"simulate", "--workload", trace, "--cluster", "1x8"}, args...)...)
+	}
+	args := []string{"--policy", "backfill,easy-sjf", "--seeds", "1-3", "--resample", "2h"}
+	code, out, errs := simulate(append(args, "--csv", "--parallel", "4")...)
+	require.Zero(t, code, errs)
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	require.NoError(t, err)
+	at := func(row int, name string) string { return rows[row][slices.Index(rows[0], name)] }
+	require.NotEqual(t, at(1, "wait_mean_s"), at(2, "wait_mean_s"))
+	require.Equal(t, at(2, "theoretical_runtime_s"), at(5, "theoretical_runtime_s"), "both policies have the same jobs")
+	require.NotEqual(t, at(2, "theoretical_runtime_s"), at(3, "theoretical_runtime_s"))
+	_, alone, _ := simulate("--policy", "easy-sjf", "--seed", "2", "--resample", "2h", "--csv")
+	require.Contains(t, alone, ","+at(5, "wait_mean_s")+",")
+	_, out, _ = simulate(args...)
+	require.Contains(t, out, "±: 95% intervals by 3 draws from the trace's blocks, with replacement.")
+	for want, args := range map[string][]string{
+		"--resample: -1h0m0s: must be": {"--resample=-1h"},
+		"--resample: is for traces":    {"--resample", "1h", "--workload", "gen:V.1", "--cluster", "64x8x2"},
+		"has 2 whole blocks of 28800":  {"--resample", "8h"},
+	} {
+		code, _, errs := simulate(args...)
+		require.Equal(t, 2, code, errs)
+		require.Contains(t, errs, want)
+	}
+}
+
+// More draws from one sample do not make the interval of a figure narrower.
+func TestIntervalsOfDraws(t *testing.T) {
+	t1, t2 := Table[float64]{}, Table[float64]{Draws: true}
+	require.InDelta(t, 4, t1.noise(4, 10, 25), 1e-12)
+	require.InDelta(t, 20, t2.noise(4, 10, 25), 1e-12)
+	require.Zero(t, t2.noise(1e-12, 10, 25), "rounding is none")
 }

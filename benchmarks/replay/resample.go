@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+package replay
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"github.com/aucsched/aucsched/internal/workload"
+)
+
+// fewestBlocks is of how many blocks a trace must be for draws of them to say something.
+const fewestBlocks = 5
+
+// Resample makes another trace of as many blocks of so many seconds as w has, each drawn from those of
+// w, all alike likely (a block bootstrap). Jobs keep their times within blocks. What is behind the
+// last whole block is left out, and jobs wait for others of their block only. w stays as it is; its
+// jobs are in the order of submission.
+func Resample(w *workload.Workload, block int64, seed uint64) (*workload.Workload, error) {
+	blocks := int64(0)
+	if n := len(w.Jobs); n > 0 {
+		blocks = (w.Jobs[n-1].Submit + 1) / block
+	}
+	if blocks < fewestBlocks {
+		return nil, fmt.Errorf("%s has %d whole blocks of %d s: at least %d are needed", w.Name, blocks, block, fewestBlocks)
+	}
+	in := make([][]int, blocks)
+	blockOf := make(map[string]int64, len(w.Jobs))
+	basic := true // priorities are in the order of submission
+	for i := range w.Jobs {
+		j := &w.Jobs[i]
+		basic = basic && (i == 0 || j.Priority <= w.Jobs[i-1].Priority)
+		blockOf[j.ID] = j.Submit / block
+		if b := j.Submit / block; b < blocks {
+			in[b] = append(in[b], i)
+		}
+	}
+	out := *w
+	out.Jobs = nil
+	rng := rand.New(rand.NewPCG(seed, 0x7265736d))
+	for k := range blocks {
+		b := rng.Int64N(blocks)
+		for _, i := range in[b] {
+			j := w.Jobs[i]
+			shift := (k - b) * block
+			j.Submit += shift
+			if j.Leaves > 0 {
+				j.Leaves += shift
+			}
+			if j.After != "" {
+				if blockOf[j.After] == b {
+					j.After = fmt.Sprintf("%s.%d", j.After, k+1)
+				} else {
+					j.After, j.Think = "", 0
+				}
+			}
+			j.ID = fmt.Sprintf("%s.%d", j.ID, k+1)
+			out.Jobs = append(out.Jobs, j)
+		}
+	}
+	if len(out.Jobs) == 0 {
+		return nil, fmt.Errorf("%s: the draw with seed %d has no job", w.Name, seed)
+	}
+	if basic {
+		workload.AssignBasicPriorities(out.Jobs)
+	}
+	return &out, nil
+}
