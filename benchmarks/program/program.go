@@ -10,8 +10,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -58,12 +60,26 @@ func New(name string, command []string, o Options) (*Policy, error) {
 	}
 	path, err := exec.LookPath(command[0])
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", command[0], errors.Unwrap(err))
+		return nil, fmt.Errorf("%s: %w%s", command[0], errors.Unwrap(err), hint(command[0], err))
 	}
 	if o.Timeout <= 0 || o.MaxAnswer <= 0 {
 		return nil, errors.New("a program needs some time, and room for its answers")
 	}
 	return &Policy{name: name, command: append([]string{path}, command[1:]...), o: o}, nil
+}
+
+// hint says what may help where a program is not found.
+func hint(name string, err error) string {
+	info, none := os.Stat(name)
+	switch {
+	case none != nil || info.IsDir():
+		return ""
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Sprintf("; chmod +x %s, or name its interpreter first", name)
+	case !strings.ContainsRune(name, filepath.Separator):
+		return fmt.Sprintf("; did you mean %q?", "./"+name)
+	}
+	return ""
 }
 
 // Name implements [core.Policy].
@@ -146,7 +162,8 @@ func start(command []string, o Options) (*process, error) {
 	x := &process{words: &tail{to: o.Stderr}, timeout: o.Timeout, most: o.MaxAnswer, exited: make(chan struct{})}
 	ctx, cancel := context.WithCancel(context.Background())
 	x.cmd, x.kill = exec.CommandContext(ctx, command[0], command[1:]...), cancel
-	x.cmd.Env = append(os.Environ(), fmt.Sprintf("AUCSCHED_SEED=%d", o.Seed))
+	// Python flushes each line then, whether or not a program asks for it.
+	x.cmd.Env = append(os.Environ(), fmt.Sprintf("AUCSCHED_SEED=%d", o.Seed), "PYTHONUNBUFFERED=1")
 	x.cmd.Stderr, x.cmd.WaitDelay = x.words, time.Second
 	// Pipes of its own: Wait would close the end that is read from as soon as the program ends.
 	in, toIt, err := os.Pipe()
@@ -197,7 +214,7 @@ func (x *process) exchange(ctx context.Context, line []byte) ([]byte, error) {
 	case a := <-done:
 		return a.line, x.died(a.err)
 	case <-late.C:
-		return nil, fmt.Errorf("the program gave no answer within %v%s", x.timeout, x.words.last())
+		return nil, fmt.Errorf("the program gave no answer within %v (does it flush its output?)%s", x.timeout, x.words.last())
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

@@ -119,7 +119,7 @@ func TestBadPrograms(t *testing.T) {
 	for how, want := range map[string]string{
 		"dies":   `cycle 2: the program ended before it answered (exit status 7): its last words: ValueError: no idea`,
 		"ends":   `cycle 2: the program ended before it answered (exit status 0)`,
-		"hangs":  `cycle 2: the program gave no answer within 300ms: its last words: thinking`,
+		"hangs":  `cycle 2: the program gave no answer within 300ms (does it flush its output?): its last words: thinking`,
 		"closes": `cycle 2: the program ended before it answered (it had closed its input or output)`,
 		"chats":  `cycle 1: the answer is no JSON object: "Hello"; what is not a plan belongs on standard error`,
 		"twice":  `cycle 2: the program wrote more than one line for the last cycle: "{\"decisions\": []}\n"`,
@@ -167,6 +167,13 @@ func TestGoodPrograms(t *testing.T) {
 func TestNoSuchProgram(t *testing.T) {
 	_, err := New("exec:x", []string{"./no-such-program"}, Defaults())
 	require.ErrorContains(t, err, "./no-such-program: no such file")
+	dir := t.TempDir()
+	t.Chdir(dir)
+	require.NoError(t, os.WriteFile("mine.py", nil, 0o600))
+	_, err = New("exec:x", []string{"mine.py"}, Defaults())
+	require.ErrorContains(t, err, `did you mean "./mine.py"?`)
+	_, err = New("exec:x", []string{"./mine.py"}, Defaults())
+	require.ErrorContains(t, err, "permission denied; chmod +x ./mine.py")
 	_, err = New("exec:x", nil, Defaults())
 	require.ErrorContains(t, err, "no program is named")
 }
@@ -201,6 +208,20 @@ func TestWindow(t *testing.T) {
 		require.Equal(t, s.Now-want.Since, w.Snapshot.Now-job.Since)
 		require.Equal(t, want.Uses, job.Uses)
 		require.Len(t, job.Alternatives, len(want.Alternatives))
+	}
+	var plain struct {
+		Nodes, Jobs []map[string]any
+	}
+	require.NoError(t, json.Unmarshal(text, &plain))
+	for _, job := range plain.Jobs {
+		for _, field := range []string{"id", "priority", "cores", "nodes", "tasks_per_node", "gpus_per_node", "time_limit_s", "waited_s"} {
+			require.Contains(t, job, field, "it is always there")
+		}
+	}
+	for _, node := range plain.Nodes {
+		for _, field := range []string{"name", "cores", "gpus", "free_cores", "free_gpus"} {
+			require.Contains(t, node, field)
+		}
 	}
 	require.Equal(t, s.Running[0].End-s.Now, w.Snapshot.Running[0].End-w.Snapshot.Now)
 }

@@ -29,11 +29,34 @@ func newMachine(nodes int) *machine {
 	return m
 }
 
+// told is a window in which the fields that most programs look at are always there: nobody has to know
+// what they are if they are absent. The fields here hide those of the same name below.
+type told struct {
+	*format.Window
+	Nodes   []node           `json:"nodes"`
+	Running []format.Running `json:"running"`
+	Jobs    []job            `json:"jobs"`
+}
+
+type node struct {
+	format.Node
+	GPUs int `json:"gpus"`
+}
+
+type job struct {
+	format.Job
+	Waited int64        `json:"waited_s"`
+	Cores  int          `json:"cores"`
+	Nodes  format.Range `json:"nodes"`
+	Tasks  int          `json:"tasks_per_node"`
+	GPUs   format.Range `json:"gpus_per_node"`
+}
+
 // window is a snapshot as a file. Each node has an element of its own, and lists of nodes are names
 // with commas: a reader need not know hostlists. Its time is 1970 plus the simulated seconds.
-func (m *machine) window(s *core.Snapshot) *format.Window {
-	f := &format.Window{Time: time.Unix(s.Now, 0).UTC().Format(time.RFC3339), Nodes: make([]format.Node, 0, len(m.names)),
-		Jobs: make([]format.Job, 0, len(s.Pending))}
+func (m *machine) window(s *core.Snapshot) *told {
+	f := &told{Window: &format.Window{Time: time.Unix(s.Now, 0).UTC().Format(time.RFC3339)}, Nodes: make([]node, 0, len(m.names)),
+		Running: make([]format.Running, 0, len(s.Running)), Jobs: make([]job, 0, len(s.Pending))}
 	t := s.Nodes
 	for n, name := range m.names {
 		total, free := t.Total(n), t.Free(n)
@@ -48,7 +71,7 @@ func (m *machine) window(s *core.Snapshot) *format.Window {
 			}
 			x.Resources[t.ResourceName(r)], x.FreeResources[t.ResourceName(r)] = t.TotalOf(r)[n], t.FreeOf(r)[n]
 		}
-		f.Nodes = append(f.Nodes, x)
+		f.Nodes = append(f.Nodes, node{x, x.GPUs})
 	}
 	for i := range s.Running {
 		r := &s.Running[i]
@@ -56,14 +79,22 @@ func (m *machine) window(s *core.Snapshot) *format.Window {
 		x := format.Running{ID: r.ID, End: &end, Held: format.Held{Place: m.place(r.Segs), Uses: named(t, r.Uses)}}
 		f.Running = append(f.Running, x)
 	}
-	for _, job := range s.Pending {
-		limit := job.TimeLimit
-		x := format.Job{ID: job.ID, Priority: job.Priority, TimeLimit: &limit, Waited: max(s.Now-job.Since, 0),
-			Request: m.request(t, &job.Request), Prefer: m.list(job.Prefer)}
-		for k := range job.Alternatives {
-			x.Alternatives = append(x.Alternatives, m.request(t, &job.Alternatives[k]))
+	for _, waits := range s.Pending {
+		limit := waits.TimeLimit
+		x := format.Job{ID: waits.ID, Priority: waits.Priority, TimeLimit: &limit, Waited: max(s.Now-waits.Since, 0),
+			Request: m.request(t, &waits.Request), Prefer: m.list(waits.Prefer)}
+		for k := range waits.Alternatives {
+			x.Alternatives = append(x.Alternatives, m.request(t, &waits.Alternatives[k]))
 		}
-		f.Jobs = append(f.Jobs, x)
+		nodes := x.Nodes
+		switch {
+		case nodes != format.Range{}:
+		case x.Cores > 0:
+			nodes = format.Range{Low: 1, High: len(m.names)}
+		default:
+			nodes = format.Range{Low: 1, High: 1}
+		}
+		f.Jobs = append(f.Jobs, job{x, x.Waited, x.Cores, nodes, x.TasksPerNode, x.GPUs})
 	}
 	return f
 }

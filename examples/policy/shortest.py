@@ -12,10 +12,10 @@ import sys
 
 def place(job, nodes):
     """The nodes of a job and its cores on each, or None if it does not fit now."""
-    gpus = int(str(job.get("gpus_per_node", 0)).split("-")[0])  # N, or MIN-MAX
-    least = int(str(job.get("nodes", 1)).split("-")[0])
-    each = job.get("tasks_per_node", 0)
-    left = job.get("cores", 0) or each * least
+    gpus = int(str(job["gpus_per_node"]).split("-")[0])  # N, or MIN-MAX
+    least = int(str(job["nodes"]).split("-")[0])
+    each = job["tasks_per_node"]
+    left = job["cores"] or each * least
     found = {}
     for i, node in enumerate(nodes):
         if node["free_gpus"] < gpus or node["free_cores"] < max(each, 1):

@@ -15,12 +15,12 @@ import sys
 
 def cores(job):
     """How many cores a job asks for, at least."""
-    nodes = int(str(job.get("nodes", 1)).split("-")[0])  # N, or MIN-MAX
-    return job.get("cores") or nodes * job.get("tasks_per_node", 1)
+    nodes = int(str(job["nodes"]).split("-")[0])  # N, or MIN-MAX
+    return job["cores"] or nodes * job["tasks_per_node"]
 
 
 def score(job):
-    return (job.get("waited_s", 0) / job["time_limit_s"]) ** 3 * cores(job)
+    return (job["waited_s"] / job["time_limit_s"]) ** 3 * cores(job)
 
 
 for line in sys.stdin:
