@@ -14,12 +14,15 @@ cd "$(dirname "$0")/.."
 go=${GO:-go}
 all='./... ./benchmarks/... ./invasive/...'
 
+# packages prints the directories of all; another module below this directory has its own tests.
+packages() { $go list -f '{{.Dir}}' $all | sed "s|^$PWD|.|"; }
+
 # racy prints the packages that start goroutines or tests beside each other, solve with HiGHS, or
 # have C.
 racy() {
 	grep -rlE --include='*.go' \
 		'^[[:space:]]*go [A-Za-z_.]+\(|\.Go\(func|t\.Parallel\(\)|/(internal/test/highs|internal/capi)"|^package highs' . |
-		xargs -n1 dirname | sort -u
+		xargs -n1 dirname | sort -u | grep -xF "$(packages)"
 }
 
 # whole prints those of them of which no test is left out under the race detector.
@@ -36,7 +39,7 @@ pure)
 	$go build $all
 	packages=$all
 	[ -z "${ONCE:-}" ] ||
-		packages=$($go list -f '{{.Dir}}' $all | sed "s|^$PWD|.|" | grep -vxF "$(whole)")
+		packages=$(packages | grep -vxF "$(whole)")
 	$go test -timeout 30m $packages
 	;;
 race) CGO_ENABLED=1 sh scripts/with-highs.sh $go test -timeout 30m -race $(racy) ;;
