@@ -155,8 +155,9 @@ func TestGoodPrograms(t *testing.T) {
 		require.NoError(t, p.Decide(context.Background(), s, core.Limits{}, plan))
 		require.Empty(t, plan.Decisions)
 	}
-	require.LessOrEqual(t, len(p.process.words.kept), maxTail)
+	kept := p.process.words
 	require.NoError(t, p.Close())
+	require.LessOrEqual(t, len(kept.kept), maxTail)
 	require.Equal(t, 3*8*1<<14, words.Len())
 
 	p = policy(t, "seed", func(o *Options) { o.Seed = 9 })

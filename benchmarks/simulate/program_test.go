@@ -81,7 +81,7 @@ func TestProgramFails(t *testing.T) {
 	for text, want := range map[string]string{
 		"import sys\nsys.stdin.readline()\nraise ValueError('no idea')\n": "cycle 1: the program ended before it answered (exit status 1): its last words: ValueError: no idea",
 		"print('{\"decisions\": [{\"job\": \"x\"}]}')\n":                  `cycle 1: decisions[0]: job: no job "x" waits`,
-		"import sys\nfor line in sys.stdin:\n    print('{}')\n":              "cycle 1: decisions: missing",
+		"import sys\nfor line in sys.stdin:\n    print('{}')\n":           "cycle 1: decisions: missing",
 		"import time\ntime.sleep(60)\n":                                   "cycle 1: the program gave no answer within 200ms",
 	} {
 		write(text)

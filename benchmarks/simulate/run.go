@@ -27,6 +27,7 @@ import (
 	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/generate"
+	"github.com/aucsched/aucsched/internal/test/inputs"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -44,9 +45,10 @@ type study struct {
 
 // seeded is what the runs of one seed share. Nobody changes it.
 type seeded struct {
-	cfg  sim.Config
-	work *workload.Workload
-	err  error
+	cfg   sim.Config
+	work  *workload.Workload
+	files inputs.Files
+	err   error
 }
 
 // prepare checks all input: it reads the machine and the first seed's workload, and makes the
@@ -111,7 +113,7 @@ func (f *Flags) prepare(set *pflag.FlagSet, more *More) (*study, error) {
 	if len(s.seeds) > 1 && s.drawn() && s.trace == nil && f.Workload == "-" {
 		return nil, errors.New("--seeds: with --malleable the workload must be a file: it is read for each seed")
 	}
-	f.Replay.Config.Serial = s.first.cfg.Serial
+	f.Replay.Config.Serial, f.Replay.Files = s.first.cfg.Serial, s.first.files // for policies and the page
 	if s.variants, err = f.variants(set); err != nil {
 		return nil, err
 	}
@@ -212,8 +214,7 @@ func (s *study) settle(seed uint64, w *workload.Workload) *seeded {
 		}
 		return f.crews.apply(s.set, cfg, w.Jobs, seed)
 	}()
-	s.flags.Replay.Files = f.Replay.Files // for the page, the same for all seeds
-	return &seeded{*cfg, w, err}
+	return &seeded{*cfg, w, f.Replay.Files, err}
 }
 
 // inMinutes rounds time limits up to whole minutes.
