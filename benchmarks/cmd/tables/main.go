@@ -82,6 +82,9 @@ func write(ctx context.Context, args []string, out, errs io.Writer) error {
 	if flags.NArg() > 0 {
 		return fmt.Errorf("%q: %w", flags.Arg(0), errUsage)
 	}
+	if match := flags.Lookup("match"); *into != "" && match != nil && match.Value.String() != "" {
+		return fmt.Errorf("-into: a page with -match lacks rows: %w", errUsage)
+	}
 	text, err := page(ctx, errs)
 	if err != nil {
 		return err

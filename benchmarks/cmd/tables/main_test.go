@@ -28,6 +28,7 @@ func TestWrongUse(t *testing.T) {
 		{`"more": usage:`, []string{"performance", "more"}},
 		{"-runs: 2: must be at least 5", []string{"performance", "-runs", "2"}},
 		{"-seeds", []string{"simulation", "-seeds", "5-1"}},
+		{"-into: a page with -match", []string{"shares", "-match", "backfill", "-into", "testdata/absent"}},
 		{"-traces:", []string{"simulation", "-traces", "testdata/absent"}},
 		{"-traces is needed", []string{"gpu"}},
 		{"-data is needed", []string{"locality"}},
