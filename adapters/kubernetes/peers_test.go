@@ -11,9 +11,11 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -27,21 +29,23 @@ import (
 // peer is a scheduler of pods.
 type peer struct {
 	name  string // its schedulerName too
-	start func(b *bed)
+	start func(b *bed) *exec.Cmd
 }
 
 var peers = []peer{
-	{"aucsched", func(b *bed) { b.controller("aucsched", "--leader-elect=false", "--gang-timeout", "10s") }},
-	{"kube-scheduler", func(b *bed) { b.stock("kube-scheduler", "") }},
-	{"coscheduling", func(b *bed) {
-		b.stock("coscheduling", `
+	{"aucsched", func(b *bed) *exec.Cmd {
+		return b.controller("aucsched", "--leader-elect=false", "--gang-timeout", "10s")
+	}},
+	{"kube-scheduler", func(b *bed) *exec.Cmd { return b.stock("kube-scheduler", "") }},
+	{"coscheduling", func(b *bed) *exec.Cmd {
+		return b.stock("coscheduling", `
   plugins: {multiPoint: {enabled: [{name: Coscheduling}]}, queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: "*"}]}}
   pluginConfig: [{name: Coscheduling, args: {permitWaitingTimeSeconds: 10, podGroupBackoffSeconds: 0}}]`)
 	}},
 }
 
 // stock starts a kube-scheduler under its own name.
-func (b *bed) stock(program, profile string) {
+func (b *bed) stock(program, profile string) *exec.Cmd {
 	b.write(program+".conf", fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 leaderElection: {leaderElect: false}
@@ -49,7 +53,7 @@ clientConnection: {kubeconfig: %s, qps: 2000, burst: 4000}
 profiles:
 - schedulerName: %s%s
 `, b.path("admin.yaml"), program, profile))
-	b.start(program, nil, program, "--config", b.path(program+".conf"), "--secure-port", "0", "-v", cmp.Or(os.Getenv("VERBOSE"), "0"))
+	return b.start(program, nil, program, "--config", b.path(program+".conf"), "--secure-port", "0", "-v", cmp.Or(os.Getenv("VERBOSE"), "0"))
 }
 
 // openb are the nodes and pods of a sample of Alibaba's trace: one node of each so many, and one pod of
@@ -210,6 +214,8 @@ func backlog(b *bed, p peer, groups [][]*v1.Pod, named bool) {
 	a := newAudit(b)
 	if named {
 		b.podGroups(groups)
+	} else { // coscheduling does not start without the CRD
+		b.podGroups(nil)
 	}
 	all := slices.Concat(groups...)
 	for _, x := range all {
@@ -217,7 +223,7 @@ func backlog(b *bed, p peer, groups [][]*v1.Pod, named bool) {
 	}
 	b.create(all)
 	begin := time.Now()
-	p.start(b)
+	scheduler := p.start(b)
 	a.settled(b, 25*time.Second)
 	a.mu.Lock()
 	last := a.last.Sub(begin)
@@ -234,8 +240,15 @@ func backlog(b *bed, p peer, groups [][]*v1.Pod, named bool) {
 		}
 	}
 	gpus, cpus := usage(l.Items)
-	b.t.Logf("| %s | %s | %d of %d | %d of %d | %d | %d | %d | %d | %.1f s |", strings.SplitN(b.t.Name(), "/", 3)[1], p.name,
-		boundPods(l.Items), len(all), whole, len(groups), part, len(a.racks(b)), gpus, cpus, last.Seconds())
+	b.t.Logf("| %s | %s | %d of %d | %d of %d | %d | %d | %d | %d | %.1f s | %s |", strings.SplitN(b.t.Name(), "/", 3)[1], p.name,
+		boundPods(l.Items), len(all), whole, len(groups), part, len(a.racks(b)), gpus, cpus, last.Seconds(), costs(scheduler))
+}
+
+// costs ends a scheduler, and says what it used.
+func costs(c *exec.Cmd) string {
+	kill(c)
+	u := c.ProcessState.SysUsage().(*syscall.Rusage)
+	return fmt.Sprintf("%.1f s CPU, %d MB", (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(), u.Maxrss>>10)
 }
 
 func boundPods(pods []v1.Pod) (n int) {
@@ -278,7 +291,7 @@ func streamOfGangs(t *testing.T, p peer) {
 	r := rand.New(rand.NewPCG(uint64(number("SEED", 1)), 4))
 	groups := gangs(r, number("GANGS", 300))
 	b.podGroups(groups)
-	p.start(b)
+	scheduler := p.start(b)
 	time.Sleep(3 * time.Second)
 	type state struct {
 		came, whole time.Time
@@ -352,6 +365,6 @@ func streamOfGangs(t *testing.T, p peer) {
 	faults := a.faults
 	a.mu.Unlock()
 	require.Empty(t, faults)
-	t.Logf("| stream | %s | %d groups | %d never whole | %d in part at the end | mean wait %.1f s | p95 %.1f s | %.0f GPU s | over after %.0f s |",
-		p.name, len(states), never, part, mean, waits[len(waits)*95/100], busy, time.Since(begin).Seconds())
+	t.Logf("| stream | %s | %d groups | %d never whole | %d in part at the end | mean wait %.1f s | p95 %.1f s | %.0f GPU s | %.0f s | %s |",
+		p.name, len(states), never, part, mean, waits[len(waits)*95/100], busy, time.Since(begin).Seconds(), costs(scheduler))
 }

@@ -23,7 +23,8 @@ queues:
 `
 
 func withQuotas(text string) (*v1.ConfigMap, func(*Config)) {
-	return &v1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "quotas", Namespace: "kube-system"}, Data: map[string]string{"quotas.yaml": text}},
+	of := metav1.ObjectMeta{Name: "quotas", Namespace: "kube-system"}
+	return &v1.ConfigMap{ObjectMeta: of, Data: map[string]string{"quotas.yaml": text}},
 		func(c *Config) { c.QuotaNamespace, c.QuotaName = "kube-system", "quotas" }
 }
 

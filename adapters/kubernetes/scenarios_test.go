@@ -113,7 +113,7 @@ func TestBedFull(t *testing.T) {
 	a.settled(b, 5*time.Second)
 	require.Empty(t, b.inPart())
 	require.Empty(t, a.racks(b))
-	require.Greater(t, a.bound, len(pods)/3)
+	require.Greater(t, a.bound, len(pods)/5)
 	all, err := b.CoreV1().Pods("").List(ctx(), metav1.ListOptions{})
 	require.NoError(t, err)
 	told := 0

@@ -236,3 +236,18 @@ func TestBrokenGroups(t *testing.T) {
 	require.NoError(t, c.Delete(ctx, "again", metav1.DeleteOptions{}))
 	s.eventually(func(all map[string]*v1.Pod) bool { return len(all) == 0 })
 }
+
+// Pods that join a running group are bound in its rack, or wait for that.
+func TestElasticGroupsStayInTheirRack(t *testing.T) {
+	a, b := aNode("a"), aNode("b")
+	a.Labels[rack], b.Labels[rack] = "a", "b"
+	g := pods("g", 3, "cpu", "4")
+	for _, p := range g {
+		p.Annotations[WithinAnnotation] = rack
+	}
+	s := newServer(t, append([]runtime.Object{a, b}, inGroup("g", 2, g...)...)...)
+	s.start(nil)
+	s.bound(2)
+	s.told("g-2", "waits for 1 of 1 nodes (cpu)")
+	s.bound(2)
+}
