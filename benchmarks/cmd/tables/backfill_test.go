@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/sim"
-	"github.com/aucsched/aucsched/internal/test/golden"
 	"github.com/aucsched/aucsched/internal/test/race"
 )
 
@@ -35,7 +34,7 @@ func TestBackfillPage(t *testing.T) {
 	}
 	text, err := backfillPage(seedRange{3, 4}, all)
 	require.NoError(t, err)
-	golden.Equal(t, "backfill.golden.md", text)
+	goldenPage(t, "backfill.golden.md", text)
 }
 
 func TestContestIsDecidedByAllRivals(t *testing.T) {

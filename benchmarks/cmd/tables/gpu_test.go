@@ -15,7 +15,6 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/beside"
-	"github.com/aucsched/aucsched/internal/test/golden"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -37,7 +36,7 @@ func TestGPUPage(t *testing.T) {
 	}
 	text, err := gpuPage(rows)
 	require.NoError(t, err)
-	golden.Equal(t, "gpu.golden.md", text)
+	goldenPage(t, "gpu.golden.md", text)
 }
 
 func gpuJob(id string, submit, duration int64, gpus int) workload.Job {

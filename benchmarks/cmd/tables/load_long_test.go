@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/load"
-	"github.com/aucsched/aucsched/internal/test/golden"
 )
 
 func TestLoadLongPage(t *testing.T) {
@@ -28,5 +27,5 @@ func TestLoadLongPage(t *testing.T) {
 	}
 	text, err := f.page()
 	require.NoError(t, err)
-	golden.Equal(t, "load-long.golden.md", text)
+	goldenPage(t, "load-long.golden.md", text)
 }

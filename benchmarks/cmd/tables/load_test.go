@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation/load"
-	"github.com/aucsched/aucsched/internal/test/golden"
 	"github.com/aucsched/aucsched/internal/test/slurmtest"
 )
 
@@ -48,7 +47,7 @@ func TestLoadPage(t *testing.T) {
 	}
 	text, err := f.page()
 	require.NoError(t, err)
-	golden.Equal(t, "load.golden.md", text)
+	goldenPage(t, "load.golden.md", text)
 }
 
 func TestAgainst(t *testing.T) {

@@ -16,7 +16,6 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/locality"
 	"github.com/aucsched/aucsched/benchmarks/localitylog"
 	"github.com/aucsched/aucsched/benchmarks/stats"
-	"github.com/aucsched/aucsched/internal/test/golden"
 	"github.com/aucsched/aucsched/internal/test/race"
 )
 
@@ -39,7 +38,7 @@ func TestLocalityPage(t *testing.T) {
 		Tried: inventedDays(append(policiesOf(plainPolicies...), triedRules...))}
 	text, err := f.page()
 	require.NoError(t, err)
-	golden.Equal(t, "locality.golden.md", text)
+	goldenPage(t, "locality.golden.md", text)
 }
 
 func TestLocalityRatios(t *testing.T) {

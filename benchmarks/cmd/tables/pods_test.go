@@ -14,7 +14,6 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/frag"
 	"github.com/aucsched/aucsched/benchmarks/pods"
-	"github.com/aucsched/aucsched/internal/test/golden"
 )
 
 // TestPodPage: the figures are made up.
@@ -35,7 +34,7 @@ func TestPodPage(t *testing.T) {
 	machine := "Some CPU, 4 logical CPUs, go1, linux/amd64"
 	page, err := podPage(rows, seedRange{42, 44}, machine)
 	require.NoError(t, err)
-	golden.Equal(t, "pods.golden.md", page)
+	goldenPage(t, "pods.golden.md", page)
 }
 
 func TestInterval(t *testing.T) {

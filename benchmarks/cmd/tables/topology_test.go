@@ -12,7 +12,6 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/sim"
-	"github.com/aucsched/aucsched/internal/test/golden"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -30,7 +29,7 @@ func TestTopologyPage(t *testing.T) {
 	}
 	text, err := topologyPage(rows)
 	require.NoError(t, err)
-	golden.Equal(t, "topology.golden.md", text)
+	goldenPage(t, "topology.golden.md", text)
 }
 
 // Of eight nodes below two leaves two are held when three are wanted: who knows of the leaves is
