@@ -53,7 +53,8 @@ clientConnection: {kubeconfig: %s, qps: 2000, burst: 4000}
 profiles:
 - schedulerName: %s%s
 `, b.path("admin.yaml"), program, profile))
-	return b.start(program, nil, program, "--config", b.path(program+".conf"), "--secure-port", "0", "-v", cmp.Or(os.Getenv("VERBOSE"), "0"))
+	return b.start(program, nil, program, "--config", b.path(program+".conf"), "--secure-port", "0",
+		"-v", cmp.Or(os.Getenv("VERBOSE"), "0"))
 }
 
 // openb are the nodes and pods of a sample of Alibaba's trace: one node of each so many, and one pod of
@@ -365,6 +366,7 @@ func streamOfGangs(t *testing.T, p peer) {
 	faults := a.faults
 	a.mu.Unlock()
 	require.Empty(t, faults)
-	t.Logf("| stream | %s | %d groups | %d never whole | %d in part at the end | mean wait %.1f s | p95 %.1f s | %.0f GPU s | %.0f s | %s |",
-		p.name, len(states), never, part, mean, waits[len(waits)*95/100], busy, time.Since(begin).Seconds(), costs(scheduler))
+	t.Logf("| stream | %s | %d groups | %d never whole | %d in part at the end | mean wait %.1f s | p95 %.1f s | "+
+		"%.0f GPU s | %.0f s | %s |", p.name,
+		len(states), never, part, mean, waits[len(waits)*95/100], busy, time.Since(begin).Seconds(), costs(scheduler))
 }
