@@ -190,7 +190,9 @@ const solverLeaves = 4
 // blockAll decides a window of which no job bids: nothing suits them, or there was no
 // time to see what does.
 func (a *Auction) blockAll(p *Plan) {
+	a.awards.left.reset(&a.stages, &a.clock)
 	for j, i := range a.window.index {
+		p.Decisions[i].waits(a.awards.left.noPlace(a.window.variantsOf(j)))
 		if a.bidding.unasked(&a.window, j) {
 			p.Decisions[i].waits(undecided)
 		}

@@ -145,7 +145,7 @@ func (a *awards) whyNot(j int, in *stages, untried bool) verdict {
 	case in.reservations.guarded[j].reserved:
 		return blocked
 	case silent && !in.bidding.unasked(&in.window, j):
-		return a.opts.noPlace()
+		return a.left.noPlace(in.window.variantsOf(j))
 	case silent, untried, in.winners.unproven && a.opts.Drafts == 0:
 		// without drafts left-overs are not given out
 		return undecided

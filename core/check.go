@@ -75,7 +75,8 @@ func (c *checker) check(s *Snapshot) error {
 			return &Error{Of: "job", Name: job.ID, Job: i, Fault: f}
 		}
 		last = job.Priority
-		ascending = ascending && (i == 0 || compareIDs(s.Pending[i-1].ID, job.ID) < 0)
+		before := s.Pending[max(i-1, 0)].ID // numbers without leading zeros are in their order
+		ascending = ascending && (i == 0 || cmp.Or(cmp.Compare(len(before), len(job.ID)), strings.Compare(before, job.ID)) < 0)
 	}
 	if ascending { // nothing can be there twice
 		return nil
@@ -159,11 +160,6 @@ func (c *checker) checkIDs(jobs []*Job) error {
 		}
 	}
 	return nil
-}
-
-// compareIDs orders ids so that numbers without leading zeros are in their order.
-func compareIDs(a, b string) int {
-	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
 // maxTimeLimit keeps sums of times in range.

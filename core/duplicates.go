@@ -27,11 +27,6 @@ type duplicates struct {
 // room is how many cores and GPUs there are.
 type room struct{ cores, gpus int64 }
 
-func roomOf(t *nodeset.Table) (r room) {
-	r.cores, r.gpus = t.SumFree()
-	return r
-}
-
 // equalKey is a request with a time limit.
 type equalKey struct {
 	spec  place.Spec
@@ -64,7 +59,7 @@ func (e *duplicates) reset(t *nodeset.Table, reservations int) {
 	clear(e.count)
 	clear(e.others)
 	clear(e.lists)
-	e.room = roomOf(t)
+	e.room.cores, e.room.gpus = t.SumFree()
 	e.spare = int64(reservations)
 }
 

@@ -112,14 +112,14 @@ func (e *Explainer) rowsOf(r *view, spec *place.Spec) []row {
 			must(given.SetFreeOf(u.Row, n, t.FreeOf(u.Row)[n]))
 		}))
 	}
-	for _, c := range spec.Counted() {
-		rows = append(rows, row{e.s.Quotas[c.Row].Name, c.Row, func(given *view, _ *place.Spec) { given.left[c.Row] = r.left[c.Row] }})
-	}
 	if spec.Contiguous {
 		rows = append(rows, row{"contiguous", -1, func(_ *view, s *place.Spec) { s.Contiguous = true }})
 	}
 	if spec.Demands() {
 		rows = append(rows, row{"switches", -1, func(_ *view, s *place.Spec) { s.Below = spec.Below }})
+	}
+	for _, c := range spec.Counted() { // last: of what is free as many nodes are taken as are needed
+		rows = append(rows, row{e.s.Quotas[c.Row].Name, c.Row, func(given *view, _ *place.Spec) { given.left[c.Row] = r.left[c.Row] }})
 	}
 	return rows
 }
@@ -132,10 +132,9 @@ func (e *Explainer) lackOf(row row, before, given *view, spec *place.Spec) Lack 
 		return Lack{Row: row.name, In: "quota", Needs: place.Count(&spec.Counted()[at], place.SizeOf(segs)), Has: max(given.left[q], 0)}
 	}
 	l := Lack{Row: row.name, In: "nodes", Needs: int64(spec.Nodes.Min), Each: e.eachOf(spec)}
-	plenty, _ := most(e.rooms(before, spec), spec, "")
-	l.Among = int(plenty)
-	nodes, cores := most(e.rooms(given, spec), spec, row.name)
-	if l.Has = nodes; nodes >= l.Needs && spec.Cores.Total > 0 {
+	l.Among, _ = place.Most(spec, e.rooms(before, spec), "")
+	nodes, cores := place.Most(spec, e.rooms(given, spec), row.name)
+	if l.Has = int64(nodes); l.Has >= l.Needs && spec.Cores.Total > 0 {
 		if row.name == "cores_per_node" {
 			l.Row = "cores"
 		}
@@ -168,17 +167,6 @@ func (e *Explainer) rooms(v *view, spec *place.Spec) []int {
 	return spec.Rooms(nil, e.limited.Of(v.nodes, spec))
 }
 
-// most is how many nodes have room for spec, and how many cores those that it may have can give at
-// most: neighbours for "contiguous", or below such switches as it demands for "switches".
-func most(rooms []int, spec *place.Spec, row string) (nodes, cores int64) {
-	of := place.MostBelow
-	if row != "switches" {
-		of = func(s *place.Spec, rooms []int) (int, int64) { return place.Most(s, rooms, row == "contiguous") }
-	}
-	n, cores := of(spec, rooms)
-	return int64(n), cores
-}
-
 // lacksOfParts is lacks for a job of several parts: of the first that finds no place beside those
 // before it, placed one after the other. It may find none even alone.
 func (e *Explainer) lacksOfParts(r *view, spec *place.Spec) []Lack {
@@ -205,8 +193,8 @@ func (e *Explainer) lacksOfParts(r *view, spec *place.Spec) []Lack {
 			if len(lacks) > 0 {
 				list = list[:1]
 			} else if lacks = e.lacks(&rest, *s); len(lacks) == 0 { // it has a place there
-				nodes, _ := most(e.rooms(&here, s), s, "")
-				lacks = []Lack{{Row: "apart", In: "nodes", Needs: int64(s.Nodes.Min), Has: nodes, Each: e.eachOf(s)}}
+				nodes, _ := place.Most(s, e.rooms(&here, s), "")
+				lacks = []Lack{{Row: "apart", In: "nodes", Needs: int64(s.Nodes.Min), Has: int64(nodes), Each: e.eachOf(s)}}
 			}
 			for i := range lacks {
 				lacks[i].Parts = list

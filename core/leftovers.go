@@ -19,6 +19,7 @@ type leftovers struct {
 	seeker
 	failed map[equalKey]bool // requests that found nothing, nor will
 	beaten map[equalKey]bool // of those without a seat: whether they had found something but for others
+	short  map[equalKey]int  // the quota but for which requests had found something; -1: none
 	grace  int               // vain attempts to place a job that the cycle has, however late it is
 	over   bool              // the time to place jobs
 	added  float64           // to the objective; the bound has to be raised by as much
@@ -40,8 +41,9 @@ func (f *leftovers) reset(in *stages, c *clock) {
 		f.grace = 0
 	}
 	if f.failed == nil {
-		f.failed, f.beaten = make(map[equalKey]bool), make(map[equalKey]bool)
+		f.failed, f.beaten, f.short = make(map[equalKey]bool), make(map[equalKey]bool), make(map[equalKey]int)
 	}
+	clear(f.short)
 	clear(f.failed)
 	clear(f.beaten)
 }
@@ -211,7 +213,7 @@ func (f *leftovers) fillRead(s *Snapshot, job *Job, d *Decision, p *Plan) error 
 	}
 	err := f.fill(job, from, len(w.variants), d, p)
 	if !d.Start && d.Why != TimedOut {
-		d.waits(w.opts.noPlace())
+		d.waits(f.noPlace(w.variants[from:]))
 		if slices.ContainsFunc(w.variants[from:], func(v market.Variant) bool { return f.lost(&v, job.TimeLimit) }) {
 			d.waits(lost)
 		}
@@ -260,6 +262,29 @@ func (f *leftovers) startKept(j int, variants []market.Variant, ways []way, d *D
 	p.segs = segs
 	d.Alternative, d.Kept, d.Expected, d.Reason, d.Why = int(ways[k].alternative), false, 0, "", 0
 	return f.start(job, &variants[k], segs[from:len(segs):len(segs)], d, p)
+}
+
+// noPlace is why a job waits that finds no place: for a quota, if that has too little left for as many
+// nodes as it needs of what is left.
+func (f *leftovers) noPlace(ways []market.Variant) verdict {
+	for k := range ways {
+		v := &ways[k]
+		if v.Spec.Charges == nil || v.Spec.Nodes.Min == v.Spec.Nodes.Max {
+			continue
+		}
+		short, ok := f.short[equalKey{v.Spec, v.Limit}]
+		if !ok {
+			short = -1
+			if f.raised, ok = f.placer.PlaceFew(f.raised[:0], f.rest.View(v.Crosses), &v.Spec, nil, nil); ok {
+				short = f.rest.Quotas().LacksFor(&v.Spec, f.raised, v.Crosses)
+			}
+			f.short[equalKey{v.Spec, v.Limit}] = short
+		}
+		if short >= 0 {
+			return f.in.window.quotas.verdict(short)
+		}
+	}
+	return f.in.window.opts.noPlace()
 }
 
 // lost reports whether a way to meet a job that found nothing had room before anything started.

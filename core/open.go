@@ -106,7 +106,9 @@ func (w *window) addVariants(s *Snapshot, job *Job) {
 		if !spec.Valid() {
 			continue
 		}
-		spec.Blocks = int32(w.blocksOf(&spec))
+		if w.opts.Compact && spec.Parts == nil { // jobs are to stay together
+			spec.Blocks = int32(w.answers.FewestBlocks(&spec))
+		}
 		w.addVariant(w.normal.now(spec, job.TimeLimit), job, from, way{int32(len(w.variantStart) - 1), int32(k)})
 		if k == 0 {
 			w.variants[len(w.variants)-1].Offer = w.offer(s, job)

@@ -50,15 +50,6 @@ func (w *window) addVariant(spec place.Spec, job *Job, from int, of way) {
 	w.ways = append(w.ways, of)
 }
 
-// blocksOf is on how many blocks of consecutive nodes a variant may be: 0, any number, unless jobs
-// are to stay together.
-func (w *window) blocksOf(spec *place.Spec) int {
-	if !w.opts.Compact || spec.Parts != nil {
-		return 0
-	}
-	return w.answers.FewestBlocks(spec)
-}
-
 // variantsOf are the variants of job j of the window.
 func (w *window) variantsOf(j int) []market.Variant {
 	return w.variants[w.variantStart[j]:w.variantStart[j+1]]

@@ -343,7 +343,7 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyl
 	plain := *s
 	plain.Uses = nil
 	found, gpus, ok := g.placeOn(dst, g.rest.View(a.Crosses), a, &plain, style)
-	if !ok || g.rest.Fits(s, found[len(dst):], a.Crosses) {
+	if !ok || g.rest.View(a.Crosses).FitsWith(found[len(dst):], s.More()) {
 		return found, gpus, ok
 	}
 	return g.placeOn(found[:len(dst)], g.rest.For(s, a.Crosses), a, s, style)

@@ -117,7 +117,7 @@ func (g *Generator) bidKept(j int) {
 // bidOffer bids what was offered to job j, unless a reservation is in the way.
 func (g *Generator) bidOffer(j int) {
 	offer := g.variants[j].Offer
-	if len(offer) == 0 || !g.views.Fits(&g.specs[j], offer, g.variants[j].Crosses) {
+	if len(offer) == 0 || !g.views.View(g.variants[j].Crosses).FitsWith(offer, g.specs[j].More()) {
 		return
 	}
 	from := len(g.book.Segs)

@@ -207,7 +207,7 @@ func (m *Machine) fewestOf(s *Spec, uses nodeset.Uses) (int, error) {
 	if s = &p.rest; len(uses) == 0 {
 		s.Uses = nil
 	}
-	t, where := m.limited.Of(m.idle, s), ""
+	t, where, row := m.limited.Of(m.idle, s), "", ""
 	p.sets = p.scan(p.sets[:0], t, s, s.GPUs.PerNode.Min, -1, s.Tiers.Count())
 	if fewest := p.fewestNodes(s, t); fewest > 0 {
 		return fewest, nil
@@ -216,10 +216,10 @@ func (m *Machine) fewestOf(s *Spec, uses nodeset.Uses) (int, error) {
 		return 0, err
 	}
 	if s.Contiguous {
-		where = " consecutive"
+		where, row = " consecutive", "contiguous"
 	}
 	m.rooms = s.Rooms(m.rooms[:0], t)
-	nodes, most := Most(s, m.rooms, s.Contiguous)
+	nodes, most := Most(s, m.rooms, row)
 	switch {
 	case nodes < s.Nodes.Min:
 		return 0, fmt.Errorf("needs %d%s nodes that can serve it, there are %d", s.Nodes.Min, where, nodes)
@@ -231,10 +231,15 @@ func (m *Machine) fewestOf(s *Spec, uses nodeset.Uses) (int, error) {
 	return 0, fmt.Errorf("needs %d cores, its%s nodes have at most %d", s.Cores.Total, where, most)
 }
 
-// Most is how many nodes have room for s, neighbours if it is for these, and how many cores as many of
-// them as it may have can give at most. rooms is what each node can give, and is sorted if it is not.
-func Most(s *Spec, rooms []int, neighbours bool) (nodes int, cores int64) {
-	if !neighbours { // any of them
+// Most is how many nodes have room for s, and how many cores as many of them as it may have can give
+// at most: neighbours for "contiguous", below such switches as it demands for "switches", or else any.
+// rooms is what each node can give, and may be sorted.
+func Most(s *Spec, rooms []int, row string) (nodes int, cores int64) {
+	switch row {
+	case "switches":
+		return MostBelow(s, rooms)
+	case "contiguous":
+	default:
 		slices.SortFunc(rooms, func(a, b int) int { return b - a })
 	}
 	run, sum := 0, int64(0)

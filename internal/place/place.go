@@ -125,14 +125,14 @@ func (p *Placer) placeAmong(dst []nodeset.Segment, t *nodeset.Table, s *Spec, gp
 	return p.placeOn(dst, t, s, l, gpus)
 }
 
-// PlaceFew appends to dst an allocation for s with the fewest GPUs within quotas, if there is one, on
-// what s sees of t. GPUs that it shares get numbers, those of now too (nil: none).
+// PlaceFew appends to dst an allocation for s with the fewest GPUs, on what s sees of t, within quotas
+// unless q is nil. GPUs that it shares get numbers that are free in now too, which may be nil.
 func (p *Placer) PlaceFew(dst []nodeset.Segment, t *nodeset.Table, s *Spec, q *Quotas, now *nodeset.Table) ([]nodeset.Segment, bool) {
 	if s.Parts != nil {
 		return p.PlaceParts(dst, t, s, PartsOptions{}, q, 0)
 	}
 	p.few = *s
-	if !s.Valid() || !q.Narrow(&p.few, 0, s.GPUs.PerNode.Min) {
+	if !s.Valid() || q != nil && !q.Narrow(&p.few, 0, s.GPUs.PerNode.Min) {
 		return dst, false
 	}
 	from := len(dst)

@@ -136,11 +136,11 @@ func (q *Quotas) least(quota, crosses int) int64 {
 
 // Room reports whether an allocation for s is within all quotas.
 func (q *Quotas) Room(s *Spec, segs []nodeset.Segment, crosses int) bool {
-	return s.Charges == nil || q.lacking(s, segs, crosses) < 0
+	return s.Charges == nil || q.LacksFor(s, segs, crosses) < 0
 }
 
-// lacking is the first quota that has too little left for an allocation; -1 if none has.
-func (q *Quotas) lacking(s *Spec, segs []nodeset.Segment, crosses int) int {
+// LacksFor is the first quota that has too little left for an allocation; -1 if none has.
+func (q *Quotas) LacksFor(s *Spec, segs []nodeset.Segment, crosses int) int {
 	for i := range s.Counted() {
 		if c := &(*s.Charges)[i]; q.CostFor(s, i, segs) > q.least(c.Row, crosses) {
 			return c.Row

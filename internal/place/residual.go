@@ -111,11 +111,6 @@ func (r *Residual) View(crosses int) *nodeset.Table {
 	return &r.views[crosses]
 }
 
-// Fits reports whether Take would allocate.
-func (r *Residual) Fits(want *Spec, segs []nodeset.Segment, crosses int) bool {
-	return r.View(crosses).FitsWith(segs, want.More())
-}
-
 // Take allocates for a job that asks for want, and runs into the first crosses reservations. If
 // anything of it is not left, it takes nothing and says why, and which reservation lacks it. A
 // share of a GPU that names none gets the one where it fits tightest, and segs then name it.
@@ -123,7 +118,7 @@ func (r *Residual) Take(want *Spec, segs []nodeset.Segment, crosses int) error {
 	if !ChooseBins(r.View(crosses), segs, want.More(), nil) {
 		return errors.New("no GPU has such a share left")
 	}
-	if q := r.quotas.lacking(want, segs, crosses); q >= 0 {
+	if q := r.quotas.LacksFor(want, segs, crosses); q >= 0 {
 		return fmt.Errorf("quota %d has too little left", q)
 	}
 	if err := want.Allocate(&r.now, segs); err != nil {
