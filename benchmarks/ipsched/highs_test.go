@@ -17,7 +17,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/intprog"
 	"github.com/aucsched/aucsched/benchmarks/mps"
-	_ "github.com/aucsched/aucsched/internal/test/highs" // HiGHS's constants
+	_ "github.com/aucsched/aucsched/internal/highs" // HiGHS's constants
 	"github.com/aucsched/aucsched/ipmodel"
 )
 

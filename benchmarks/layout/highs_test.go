@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/benchmarks/intprog"
-	_ "github.com/aucsched/aucsched/internal/test/highs" // HiGHS's constants
+	_ "github.com/aucsched/aucsched/internal/highs" // HiGHS's constants
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 )

@@ -16,7 +16,7 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
-	"github.com/aucsched/aucsched/internal/test/highs"
+	"github.com/aucsched/aucsched/internal/highs"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 )

@@ -50,19 +50,21 @@ func hold(out io.Writer, path string, now map[string]int) error {
 		if strings.HasPrefix(name, areas) { // lines may move from one to another: the sum is held
 			continue
 		}
-		if most, there := budget[name]; !there || most > before[name] {
-			fault(name, "its budget was %d, and only shrinks: put that back into %s", before[name], path)
+		if most, there := budget[name]; !there || most > before[name] && !strings.Contains(string(text), " "+name+" # raised: ") {
+			fault(name, "its budget was %d, and only shrinks: put that back into %s, or say why: %s # raised: REASON",
+				before[name], path, name)
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// parseBudget reads lines "NUMBER NAME".
+// parseBudget reads lines "NUMBER NAME" and "NUMBER NAME # raised: REASON".
 func parseBudget(text string) (map[string]int, error) {
 	budget := make(map[string]int)
 	lines := bufio.NewScanner(strings.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
-		number, name, _ := strings.Cut(strings.TrimSpace(lines.Text()), " ")
+		line, _, _ := strings.Cut(lines.Text(), " # ")
+		number, name, _ := strings.Cut(strings.TrimSpace(line), " ")
 		most, err := strconv.Atoi(number)
 		if err != nil || name == "" {
 			return nil, fmt.Errorf("line %d: %q: must be a number and the name of a figure", n, lines.Text())

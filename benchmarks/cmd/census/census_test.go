@@ -111,6 +111,7 @@ func TestBudget(t *testing.T) {
 		"no number":      {"", "x lines\n", "", "line 1"},
 		"lowered":        {"12 lines: product\n", "10 lines: product\n", "", ""},
 		"raised":         {"9 lines: product\n", "10 lines: product\n", "", "only shrinks"},
+		"with a reason":  {"9 lines: product\n", "10 lines: product # raised: a door\n", "", ""},
 		"moved":          {"6 lines: product: core\n", "7 lines: product: core\n", "", ""},
 		"taken out":      {figures, "10 lines: product\n", "", "longest line: its budget was 1"},
 	} {

@@ -25,7 +25,7 @@ import (
 	"os/signal"
 
 	"github.com/aucsched/aucsched/benchmarks/results"
-	"github.com/aucsched/aucsched/internal/test/highs"
+	"github.com/aucsched/aucsched/internal/highs"
 )
 
 func main() {

@@ -16,7 +16,7 @@ import (
 	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/benchmarks/mpsread"
 	"github.com/aucsched/aucsched/benchmarks/peers"
-	"github.com/aucsched/aucsched/internal/test/highs"
+	"github.com/aucsched/aucsched/internal/highs"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 )

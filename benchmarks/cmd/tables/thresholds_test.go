@@ -15,7 +15,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks"
 	"github.com/aucsched/aucsched/benchmarks/peers"
-	"github.com/aucsched/aucsched/internal/test/highs"
+	"github.com/aucsched/aucsched/internal/highs"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/test/highs"
+	"github.com/aucsched/aucsched/internal/highs"
 )
 
 func TestSolvers(t *testing.T) {
