@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -190,6 +191,17 @@ static void _close_others(void)
 		close(fd);
 }
 
+/* Where the machine has no memory left this goes before slurmctld: another one can be started. */
+static void _go_first(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if ((fd < 0) || (write(fd, "500", 3) != 3))
+		perror("oom_score_adj");
+	if (fd >= 0)
+		close(fd);
+}
+
 /* Signals to slurmctld's group or service are slurmctld's: it has things to save by us. */
 static void _block_signals(void)
 {
@@ -220,6 +232,7 @@ int main(int argc, char **argv)
 		fputs("it is of another version than the plug-in: restart slurmctld\n", stderr);
 		return 1;
 	}
+	_go_first();
 	_block_signals();
 	prctl(PR_SET_NAME, "aucsched-engine", 0, 0, 0);
 	call = mmap(at, AUC_ENGINE_BYTES, PROT_READ | PROT_WRITE,

@@ -156,6 +156,9 @@ static void _test_pauses(const char *liar)
 {
 	auc_library_t library = { 0 };
 	struct aucsched_output out;
+	char path[64];
+	FILE *file;
+	int adj = 0;
 
 	_load(&library, liar);
 	_open(&library, "exit");
@@ -168,6 +171,12 @@ static void _test_pauses(const char *liar)
 	CHECK(!_decide(&library, 2, 3, &out) && (out.starts == 1), "%s",
 	      library.error);
 	CHECK(!library.pause_us, "all is well");
+	snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", library.pid);
+	file = fopen(path, "r");
+	CHECK(file && (fscanf(file, "%d", &adj) == 1) && (adj == 500),
+	      "%s: %d", path, adj);
+	if (file)
+		fclose(file);
 	auc_library_close(&library);
 }
 
