@@ -6,7 +6,6 @@ package slurmtest
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -26,24 +25,6 @@ func waitSetting(t *testing.T, c *Cluster, setting string) {
 		s, _ = c.Status()
 		return s.State == "on" && strings.Contains(" "+s.Settings+" ", " "+setting+" "), nil
 	}), "%+v", s)
-}
-
-// requireStartsInTime submits some jobs to an idle machine, which has room for them all, and checks
-// that the auction starts them within an interval, the deadline, and Slurm's rounding to seconds.
-func requireStartsInTime(t *testing.T, c *Cluster) {
-	t.Helper()
-	cancelAll(t, c)
-	require.NoError(t, c.waitIdle(t.Context()))
-	var ids []uint32
-	for i := range 8 {
-		ids = append(ids, submit(t, c, "sleep 60", "-n", fmt.Sprint(4+i), "-N2", fmt.Sprint("--gres=gpu:", 1+i%3), "--time=1"))
-	}
-	for _, j := range running(t, c, patience, ids...) {
-		wait := when(t, j, "StartTime").Sub(when(t, j, "SubmitTime"))
-		require.LessOrEqual(t, wait, 10*time.Second, "job %d: interval 1 s, deadline 0.2 s, rounding, a busy machine", j.ID)
-		requireByAuction(t, c, j.ID)
-	}
-	cancelAll(t, c)
 }
 
 // Without the library Slurm schedules as if aucsched were not there, and says why once.
