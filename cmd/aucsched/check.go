@@ -21,12 +21,12 @@ func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [SLURM.CONF]",
 		Short: "Look at a slurm.conf before slurmctld is restarted with it",
-		Long: `check says what is wrong in a slurm.conf for aucsched's plug-ins: settings that do not exist,
-wrong values, settings that do not go together, a PluginDir without the plug-ins, in the wrong order
-or for another version of Slurm. And it notes what the site's own lines leave to Slurm.
+		Long: `check reports problems of a slurm.conf for aucsched's plug-ins: unknown settings, wrong values,
+settings that exclude each other, and a PluginDir that lacks the plug-ins, is in the wrong order or
+is for another version of Slurm. It also notes which lines leave jobs to Slurm.
 
-Without a file it looks at $SLURM_CONF, or else /etc/slurm/slurm.conf. The exit status is 1 if
-there is a problem; notes are none.`,
+Without a file it reads $SLURM_CONF, or else /etc/slurm/slurm.conf. The exit status is 1 if there is
+a problem. Notes do not count.`,
 		Example: "  aucsched check /etc/slurm/slurm.conf.new",
 		Args:    cli.MaximumArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

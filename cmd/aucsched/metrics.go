@@ -36,12 +36,11 @@ func newMetricsCommand(now func() time.Time, getenv func(string) string) *cobra.
 	c := &cobra.Command{
 		Use:   "metrics",
 		Short: "Print the figures of the auction inside slurmctld for Prometheus, or serve them",
-		Long: `metrics makes of the status file (see aucsched status) what Prometheus collects, in the
-OpenMetrics format: slurm_aucsched_cycles_total and so on. With --listen it serves
-/metrics until it is ended, and with --textfile it writes a file for node_exporter's
-textfile collector, in one step.
+		Long: `metrics prints the status file (see aucsched status) as metrics for Prometheus, in the OpenMetrics
+format: slurm_aucsched_cycles_total and so on. With --listen it serves /metrics until it is stopped.
+With --textfile it atomically writes a file for node_exporter's textfile collector.
 
-Where there is no status, slurm_aucsched_up is 0; the exit status then is 1.`,
+Without a status, slurm_aucsched_up is 0 and the exit status is 1.`,
 		Example: "  aucsched metrics\n  aucsched metrics --listen 127.0.0.1:9817",
 		Args:    cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {

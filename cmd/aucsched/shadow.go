@@ -26,13 +26,13 @@ func newShadowCommand(getenv func(string) string, userName func(int64) string) *
 	c := &cobra.Command{
 		Use:   "shadow [FILE]",
 		Short: "Compare what the auction would have started with what Slurm did, while it ran with auc_mode=shadow",
-		Long: `shadow reads what the plug-in of Slurm has written while auc_mode=shadow was set: which jobs the
-auction would have started, when and where, and what Slurm did. It counts those that would have
-started earlier, at the same time and later, by partition, user and width. Tables have the 100 rows
-with the most jobs, and cut long names and lists of nodes; --json has everything.
+		Long: `shadow reports what the auction would have started, when and where, beside what Slurm did. The
+plug-in records both with auc_mode=shadow. shadow counts jobs that would have started earlier, at
+the same time and later, by partition, user and width. Tables show the 100 rows with the most jobs,
+and shorten long names and node lists; --json has everything.
 
-Without FILE it is aucsched.shadow in the StateSaveLocation of slurm.conf ($SLURM_CONF, or
-/etc/slurm/slurm.conf). FILE.old, which has what came before, is read with it.`,
+Without FILE it reads aucsched.shadow in the StateSaveLocation of slurm.conf ($SLURM_CONF, or
+/etc/slurm/slurm.conf). It also reads FILE.old, which has the earlier records.`,
 		Example: "  aucsched shadow\n  aucsched shadow /var/spool/slurmctld/aucsched.shadow --html shadow.html",
 		Args:    cli.MaximumArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -35,11 +35,11 @@ func newStatusCommand(now func() time.Time, getenv func(string) string) *cobra.C
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Say what the auction inside slurmctld is doing, as sdiag does of Slurm's own schedulers",
-		Long: `status prints the file that the plug-in of Slurm writes once a cycle. Without --file
-it is the one that slurm.conf ($SLURM_CONF, or /etc/slurm/slurm.conf) names as auc_status=PATH in
-SchedulerParameters, or else aucsched.status in StateSaveLocation.
+		Long: `status prints the status file, which the plug-in writes once per cycle. Without --file its path is
+auc_status=PATH in SchedulerParameters of slurm.conf ($SLURM_CONF, or /etc/slurm/slurm.conf), or else
+aucsched.status in StateSaveLocation.
 
-A status that is older than three intervals is printed, and the exit status is 1.`,
+If the status is older than three intervals it is printed, and the exit status is 1.`,
 		Example: "  aucsched status\n  aucsched status --json --file /var/spool/slurmctld/aucsched.status",
 		Args:    cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {

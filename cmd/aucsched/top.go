@@ -27,8 +27,8 @@ func newTopCommand(now func() time.Time, getenv func(string) string, isTerminal 
 	c := &cobra.Command{
 		Use:   "top",
 		Short: "Show what the auction inside slurmctld is doing, again and again",
-		Long: `top shows what aucsched status says, anew every few seconds, until it is interrupted. Where
-its output is no terminal, and with --once, it shows it once.`,
+		Long: `top refreshes the output of aucsched status every few seconds until it is interrupted. With --once,
+or if its output is not a terminal, it prints it once.`,
 		Example: "  aucsched top --interval 5s",
 		Args:    cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {

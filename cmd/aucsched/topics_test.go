@@ -37,5 +37,5 @@ func TestSlurmTopic(t *testing.T) {
 	require.Zero(t, code, errs)
 	require.Contains(t, out, "sbatch --comment=input=PATH:SIZE")
 	_, out, _ = aucsched(t, "", "--help")
-	require.Regexp(t, `\nAdditional help topics:\n  aucsched slurm +What jobs`, out)
+	require.Regexp(t, `\nAdditional help topics:\n  aucsched slurm +Options of jobs`, out)
 }

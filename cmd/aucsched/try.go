@@ -38,14 +38,15 @@ func tryCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "try --sacct FILE --conf slurm.conf",
 		Short: "Replay the last weeks of a site under simulated Slurm and under the auction, by its accounts",
-		Long: `try reads what sacct says of the jobs of the last weeks, and the site's slurm.conf, and
-simulates them under Slurm's backfill and under each preset of the auction: what jobs would have
-waited, by partition, size and user, and how far the simulated Slurm does what Slurm did.
+		Long: `try simulates the jobs of the last weeks, as sacct reports them, under Slurm's backfill and under
+each preset of the auction. It reports waits by partition, size and user, and how closely the
+simulated Slurm follows the real one.
 
---how prints the command that writes FILE. Nothing is sent anywhere, and nothing is changed.
+--how prints the command that writes the file for --sacct. Nothing is sent anywhere, and nothing is
+changed.
 
-Jobs are as they were: they get as many CPUs, run for as long, and could begin when they were
-eligible. What can't be told from the accounts is listed at the end of the page.`,
+Each job gets as many CPUs as it had, runs for as long, and may start from when it was eligible. The
+end of the page lists what the accounts do not tell.`,
 		Example: "  aucsched try --how\n  aucsched try --sacct jobs.txt --conf /etc/slurm/slurm.conf --weeks 2 --html try.html",
 		Args:    cli.ExactArgs(0),
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -36,13 +36,12 @@ func Plan(p *older.Policies, write func(path string, by core.Policy) error) *cob
 	c := &cobra.Command{
 		Use:   "plan WINDOW.json",
 		Short: "Decide one window: which jobs start now, and on which nodes, cores and GPUs",
-		Long: `plan reads a machine and a queue (docs/reference/window.md has the format; - is standard
-input), decides once, checks the decisions with the independent verifier and prints
-them.
+		Long: `plan reads a machine and a queue, decides once, checks the decisions with the independent verifier
+and prints them. docs/reference/window.md has the format; - is standard input.
 
-auction1 and auction2 start a job by its own request or by one of its "alternatives", and
-give nodes different numbers of GPUs where "gpus_uniform" is false. backfill and ipsched look at
-a job's own request only, and give each node the fewest GPUs of a range.`,
+auction1 and auction2 start a job by its own request or by one of its "alternatives", and may give
+different numbers of GPUs on each node if "gpus_uniform" is false. backfill and ipsched use a job's
+own request only, and give each node the fewest GPUs of a range.`,
 		Example: "  aucsched plan examples/table1.json --json",
 		Args:    cli.ExactArgs(1),
 
