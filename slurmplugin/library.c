@@ -269,6 +269,20 @@ static const char *_put_text(auc_call_t *call, const char *text)
 	return text ? auc_engine_put(call, text, strlen(text) + 1) : NULL;
 }
 
+/* RET where the library is to write a text of the caller's; the engine could change it in the memory */
+static char *_lend(auc_call_t *call, const char *buf, size_t len)
+{
+	call->buf_len = len;
+	return call->buf = auc_engine_put(call, buf, len);
+}
+
+/* The text has an end, whatever the library wrote. */
+static void _take_back(const char *lent, char *buf, size_t len)
+{
+	memcpy(buf, lent, len);
+	buf[len - 1] = '\0';
+}
+
 /* Has an engine run, with the scheduler that is to be open. */
 static int _run(auc_library_t *library)
 {
@@ -376,33 +390,33 @@ static bool _here(const auc_call_t *call, const void *array, size_t len,
 
 
 /* Where a text of the engine's buffer is in ours. */
-static const char *_moved(const auc_call_t *call, const char *text, char *buf)
+static const char *_moved(const char *lent, const char *text, char *buf,
+			  size_t len)
 {
-	uintptr_t at = (uintptr_t) text - (uintptr_t) call->buf;
+	uintptr_t at = (uintptr_t) text - (uintptr_t) lent;
 
-	return (text && (at < call->buf_len)) ? buf + at : NULL;
+	return (text && (at < len)) ? buf + at : NULL;
 }
 
 extern int auc_library_settings(auc_library_t *library, const char *params,
 				auc_settings_t *settings, char *buf, size_t len)
 {
 	auc_call_t *call;
+	char *lent;
 
 	if (_run(library))
 		return SLURM_ERROR;
 	call = _call(library, AUC_CALL_SETTINGS);
 	call->text = _put_text(call, params);
-	call->buf = auc_engine_put(call, buf, len);
-	call->buf_len = len;
+	lent = _lend(call, buf, len);
 	if (_ask(library, ANSWER_MS))
 		return SLURM_ERROR;
-	memcpy(buf, call->buf, len);
-	buf[len - 1] = '\0';
+	_take_back(lent, buf, len);
 	*settings = call->settings;
-	settings->engine = _moved(call, settings->engine, buf);
-	settings->status = _moved(call, settings->status, buf);
-	settings->partitions = _moved(call, settings->partitions, buf);
-	settings->said = _moved(call, settings->said, buf);
+	settings->engine = _moved(lent, settings->engine, buf, len);
+	settings->status = _moved(lent, settings->status, buf, len);
+	settings->partitions = _moved(lent, settings->partitions, buf, len);
+	settings->said = _moved(lent, settings->said, buf, len);
 	return settings->engine ? SLURM_SUCCESS :
 		_fail(library, "the library does not read SchedulerParameters");
 }
@@ -412,6 +426,7 @@ extern int auc_library_alternatives(auc_library_t *library, const char *script,
 				    char *buf, size_t len)
 {
 	auc_call_t *call;
+	char *lent;
 
 	snprintf(buf, len, "aucsched: alternatives can't be read here now: slurmctld's log says why");
 	if (_run(library))
@@ -420,12 +435,10 @@ extern int auc_library_alternatives(auc_library_t *library, const char *script,
 	call->text = _put_text(call, script);
 	call->len = cpus_per_task;
 	call->types = _put_text(call, types);
-	call->buf = auc_engine_put(call, buf, len);
-	call->buf_len = len;
+	lent = _lend(call, buf, len);
 	if (_ask(library, ANSWER_MS) && (!library->pid || call->full))
 		return SLURM_ERROR;
-	memcpy(buf, call->buf, len);
-	buf[len - 1] = '\0';
+	_take_back(lent, buf, len);
 	return call->rc ? SLURM_ERROR : SLURM_SUCCESS;
 }
 
@@ -631,11 +644,11 @@ extern int auc_library_decide(auc_library_t *library,
 	call->out.size = sizeof(call->out);
 	if (_ask(library, library->deadline_ms + ANSWER_MS))
 		return SLURM_ERROR;
-	if (!_take(library, out) || !_sound(in, out) || (call->shift < 0) ||
-	    (call->shift > 63))
+	*shift = call->shift;
+	if (!_take(library, out) || !_sound(in, out) || (*shift < 0) ||
+	    (*shift > 63))
 		return _lie(library);
 	library->pause_us = 0;
-	*shift = call->shift;
 	(void) _fail(library, "%s", call->error);
 	return SLURM_SUCCESS;
 }
@@ -693,6 +706,7 @@ extern int auc_library_status(auc_library_t *library,
 {
 	struct aucsched_left *left;
 	auc_call_t *call;
+	char *lent;
 
 	/* Without a scheduler there need be no engine; the status is written all the same. */
 	if ((!library->pid && !library->settings) || _run(library))
@@ -711,11 +725,9 @@ extern int auc_library_status(auc_library_t *library,
 						  status->left_len);
 	for (uint32_t i = 0; left && (i < status->left_len); i++)
 		left[i].why = _put_text(call, left[i].why);
-	call->buf = auc_engine_put(call, buf, len);
-	call->buf_len = len;
+	lent = _lend(call, buf, len);
 	if (_ask(library, ANSWER_MS))
 		return SLURM_ERROR;
-	memcpy(buf, call->buf, len);
-	buf[len - 1] = '\0';
+	_take_back(lent, buf, len);
 	return SLURM_SUCCESS;
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "aucsched.h"
+#include "../engine.h"
 
 static char does[64];
 static struct aucsched_decision decisions[1 << 12];
@@ -118,7 +118,11 @@ int aucsched_shadow(int64_t handle, const struct aucsched_shadow *shadow)
 
 int aucsched_status(const struct aucsched_status *status, char *buf, size_t len)
 {
+	auc_call_t *call = (void *) ((char *) status - offsetof(auc_call_t, status));
+
 	memset(buf, 'x', len);	/* without an end */
+	call->buf = (char *) 1;	/* no place to read */
+	call->buf_len = SIZE_MAX;
 	return AUCSCHED_OK;
 }
 
