@@ -43,5 +43,5 @@
 // session that breaks is not repaired but begun anew: the iHypervisor tells in its
 // RESPONSE_INITIALISE of all jobs that it knows, and what it doesn't know it has never accepted.
 //
-// invasive/docs/protocol.md has drawings of the machines, made from their tables.
+// invasive/docs/protocol.md has the rules of both machines, made from their tables.
 package invasive

@@ -13,58 +13,37 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The drawings of invasive/docs/protocol.md are made from the tables: go test ./invasive
+// The tables of rules in invasive/docs/protocol.md are made from the tables: go test ./invasive
 // -run Drawings -rewrite
 
 const page = "../../invasive/docs/protocol.md" // from testdata
 
 var partNames = [parts]string{"Initialisation", "Negotiation", "Feedback", "Urgent jobs", "Finalisation", "Resources"}
 
-// wide rules begin in more phases than are good for a drawing; they are listed under it.
-const wide = 3
-
-// draw draws a part of a machine as Mermaid, and lists its wide rules. It is empty if
-// there is no such part.
-func draw[M any](rules []rule[M], p part) string {
-	var arrows, rows []string
-	for _, r := range rules {
-		switch {
-		case r.part != p || len(r.from) == 0:
-		case len(r.from) > wide:
-			to := "stays"
+// draw is a table of a machine's rules, part by part. Session are the phases that have a name
+// together.
+func draw[M any](rules []rule[M], session []Phase) string {
+	var b strings.Builder
+	for p, name := range partNames {
+		rows := ""
+		for _, r := range rules {
+			if r.part != part(p) || len(r.from) == 0 {
+				continue
+			}
+			on, to := r.on.String(), "-"
+			if r.when.name != "" {
+				on += " [" + r.when.name + "]"
+			}
 			if r.to != stay {
 				to = r.to.String()
 			}
-			rows = append(rows, fmt.Sprintf("| %s | %s | %s | %s | %s |\n", phaseList(r.from), r.on, r.when.name, effectList(r), to))
-		default:
-			for _, from := range r.from {
-				to := r.to
-				if to == stay {
-					to = from
-				}
-				arrows = append(arrows, fmt.Sprintf("    %v --> %v: %s\n", from, to, caption(r)))
-			}
+			rows += fmt.Sprintf("| %s | %s | %s | %s |\n", phaseList(r.from, session), on, effectList(r), to)
+		}
+		if rows != "" {
+			b.WriteString("\n| " + name + " | event [condition] | does | goes to |\n|---|---|---|---|\n" + rows)
 		}
 	}
-	var b strings.Builder
-	if len(arrows) > 0 {
-		b.WriteString("```mermaid\nstateDiagram-v2\n" + strings.Join(arrows, "") + "```\n")
-	}
-	if len(rows) > 0 {
-		b.WriteString("\n| in | on | if | does | goes to |\n|---|---|---|---|---|\n" + strings.Join(rows, ""))
-	}
-	return b.String()
-}
-
-func caption[M any](r rule[M]) string {
-	s := r.on.String()
-	if r.when.name != "" {
-		s += " [" + r.when.name + "]"
-	}
-	if len(r.do) > 0 {
-		s += " / " + effectList(r)
-	}
-	return s
+	return b.String() + "\n"
 }
 
 func effectList[M any](r rule[M]) string {
@@ -75,39 +54,36 @@ func effectList[M any](r rule[M]) string {
 	return strings.Join(names, ", ")
 }
 
-func phaseList(list []Phase) string {
+// phaseList names phases, all of a session as "session".
+func phaseList(list, session []Phase) string {
+	all := !slices.ContainsFunc(session, func(p Phase) bool { return !slices.Contains(list, p) })
 	var names []string
 	for _, p := range list {
-		names = append(names, p.String())
+		if !all || !slices.Contains(session, p) {
+			names = append(names, p.String())
+		}
+	}
+	if all {
+		names = append(names, "session")
 	}
 	return strings.Join(names, ", ")
 }
 
-// fill replaces what is between the marks of a drawing.
-func fill(t *testing.T, text, name, drawing string) string {
-	from, to := fmt.Sprintf("<!-- drawing %s -->\n", name), "<!-- end -->"
+// fill replaces what is between the marks of a table.
+func fill(t *testing.T, text, name, table string) string {
+	from, to := fmt.Sprintf("<!-- rules of the %s -->\n", name), "<!-- end -->"
 	before, rest, found := strings.Cut(text, from)
 	_, after, ended := strings.Cut(rest, to)
 	require.True(t, found && ended, "invasive/docs/protocol.md has no place for %q", name)
-	return before + from + drawing + to + after
+	return before + from + table + to + after
 }
 
 func TestDrawings(t *testing.T) {
 	b, err := os.ReadFile("testdata/" + page)
 	require.NoError(t, err)
 	text := string(b)
-	drawings := 0
-	for p, name := range partNames {
-		for side, drawing := range map[string]string{
-			"iScheduler": draw(agentRules(), part(p)), "iHypervisor": draw(hypervisorRules(), part(p)),
-		} {
-			if drawing != "" {
-				text = fill(t, text, side+" "+name, drawing)
-				drawings++
-			}
-		}
-	}
-	require.Equal(t, drawings, strings.Count(text, "<!-- drawing "))
+	text = fill(t, text, "iScheduler", draw(agentRules(), agentSession))
+	text = fill(t, text, "iHypervisor", draw(hypervisorRules(), hyperSession))
 	golden.Equal(t, page, text)
 }
 

@@ -37,7 +37,7 @@ func fake(missing func(command string, args []string, seed uint64) bool) Lookup 
 }
 
 func TestPage(t *testing.T) {
-	experiments, err := Select([]string{"S-V.2", "tsubame-1.FC"})
+	experiments, err := Select([]string{"tsubame-1.FC"})
 	require.NoError(t, err)
 	r := NewReport(experiments, []uint64{1, 2, 3}, fake(func(_ string, args []string, seed uint64) bool {
 		// one seed has no noise
