@@ -26,32 +26,23 @@
 /* After so many seconds a job is not new. */
 #define NEW_SECONDS 2
 
-/* More jobs that come together than this are not alone anyway. */
-#define RECENT 16
-
-typedef struct {
-	uint32_t job_id;	/* 0: none */
-	int64_t when_us;
-} recent_t;
-
 static struct {
 	bitstr_t *wanted;	/* nodes that jobs wait for; NULL: no cycle has ended */
 	bitstr_t *since;	/* those of jobs that came after the last snapshot */
 	bool all;		/* all are wanted, */
 	bool all_since;		/* and so they are by the jobs that came */
-	recent_t recent[RECENT]; /* jobs that were started so, a ring */
-	uint32_t next;
+	uint32_t started;	/* the job that was started so last: no other is as long as it runs; 0: none */
+	int64_t started_us;
 } alone;
 
-static bool _is_recent(const recent_t *recent, int64_t since_us)
+/* Whether another job was started so since then, and runs. */
+static bool _has_company(const job_record_t *job_ptr, int64_t since_us)
 {
-	job_record_t *job_ptr;
+	job_record_t *other = (alone.started != job_ptr->job_id) &&
+		(alone.started_us >= since_us) ?
+		find_job_record(alone.started) : NULL;
 
-	if (!recent->job_id || (recent->when_us < since_us))
-		return false;
-	job_ptr = find_job_record(recent->job_id);
-	return job_ptr && !IS_JOB_FINISHED(job_ptr) &&
-		!IS_JOB_COMPLETING(job_ptr);
+	return other && !IS_JOB_FINISHED(other) && !IS_JOB_COMPLETING(other);
 }
 
 static bool _is_wanted(const part_record_t *part_ptr)
@@ -63,25 +54,19 @@ static bool _is_wanted(const part_record_t *part_ptr)
 
 extern bool auc_alone_is(job_record_t *job_ptr, int together_ms)
 {
-	int64_t since_us = auc_now_us() - together_ms * 1000LL;
 	const part_record_t *part_ptr = job_ptr->part_ptr;
 	time_t age = time(NULL) - job_ptr->details->submit_time;
 
-	if (!part_ptr || !part_ptr->node_bitmap || (age < 0) ||
-	    (age > NEW_SECONDS) || job_ptr->array_recs ||
-	    (job_ptr->array_task_id != NO_VAL) || _is_wanted(part_ptr))
-		return false;
-	for (int i = 0; i < RECENT; i++)
-		if ((alone.recent[i].job_id != job_ptr->job_id) &&
-		    _is_recent(&alone.recent[i], since_us))
-			return false;
-	return true;
+	return part_ptr && part_ptr->node_bitmap && (age >= 0) &&
+		(age <= NEW_SECONDS) && !job_ptr->array_recs &&
+		(job_ptr->array_task_id == NO_VAL) && !_is_wanted(part_ptr) &&
+		!_has_company(job_ptr, auc_now_us() - together_ms * 1000LL);
 }
 
 extern void auc_alone_started(job_record_t *job_ptr)
 {
-	alone.recent[alone.next++ % RECENT] = (recent_t) {
-		.job_id = job_ptr->job_id, .when_us = auc_now_us() };
+	alone.started = job_ptr->job_id;
+	alone.started_us = auc_now_us();
 }
 
 /* RET whether the nodes of the partition are in the bitmap now */

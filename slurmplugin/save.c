@@ -44,8 +44,7 @@
 #define SPARE_LINES 1024
 
 static struct {
-	pthread_mutex_t lock;	/* taken last of all locks; nobody waits for a disk under it, save for a
-				 * line's write(), and where the file is opened or given up */
+	pthread_mutex_t lock;	/* taken last of all locks, also while the file is written */
 	bool open;		/* events are remembered */
 	int fd;			/* -1: there is no file, or one with a gap */
 	char *path;
@@ -197,20 +196,20 @@ static void _read(const char *path)
 		      path, bad);
 }
 
-/* A new file with these runs. RET its descriptor, or -1 */
-static int _write_new(const char *path, const auc_run_t *runs, size_t len)
+/* Writes to a new file what is not forgotten. RET its descriptor, or -1 */
+static int _write_new(const char *path)
 {
 	int fd = open(path, O_CREAT | O_WRONLY | O_TRUNC | O_APPEND | O_CLOEXEC |
 		      O_NOFOLLOW, 0600);
-	char *text = NULL, *end = NULL, line[AUC_RUN_LINE];
+	char *text = xstrdup(""), *end = NULL, line[AUC_RUN_LINE];
 	size_t size;
 
-	for (size_t i = 0; i < len; i++) {
-		(void) auc_run_format(line, sizeof(line), &runs[i]);
+	for (size_t i = 0; i < journal.len; i++) {
+		(void) auc_run_format(line, sizeof(line), &journal.runs[i]);
 		xstrcatat(text, &end, line);
 	}
-	size = text ? strlen(text) : 0;
-	if ((fd >= 0) && size && (write(fd, text, size) != size)) {
+	size = strlen(text);
+	if ((fd >= 0) && (write(fd, text, size) != size)) {
 		close(fd);
 		fd = -1;
 	}
@@ -218,72 +217,25 @@ static int _write_new(const char *path, const auc_run_t *runs, size_t len)
 	return fd;
 }
 
-/* Adds the runs from mark on, of which there are few. RET whether all are in the file */
-static bool _catch_up(int fd, size_t mark)
-{
-	char line[AUC_RUN_LINE];
-
-	for (size_t i = mark - journal.forgotten; i < journal.len; i++) {
-		int len = auc_run_format(line, sizeof(line), &journal.runs[i]);
-
-		if (write(fd, line, len) != len)
-			return false;
-	}
-	return true;
-}
-
-/*
- * The file anew, with what is not forgotten. The work is done on a copy, without the
- * lock; what happens meanwhile is added under it. Until the new file has the old one's
- * name a reader takes both. One thread at a time.
- */
+/* The file anew. Whoever is killed meanwhile leaves the old one, which is as good, only longer. */
 static void _rewrite(void)
 {
-	char *path, *new;
-	auc_run_t *runs;
-	size_t len, mark;
-	int fd, old = -1;
-	bool taken;
+	char *new = xstrdup_printf("%s.new", journal.path);
+	int fd = _write_new(new);
 
-	slurm_mutex_lock(&journal.lock);
-	len = journal.len;
-	mark = journal.forgotten + len;
-	runs = xcalloc(len + 1, sizeof(*runs));
-	if (len)
-		memcpy(runs, journal.runs, len * sizeof(*runs));
-	path = xstrdup(journal.path);
-	slurm_mutex_unlock(&journal.lock);
-
-	new = xstrdup_printf("%s.new", path);
-	fd = _write_new(new, runs, len);
-
-	slurm_mutex_lock(&journal.lock);
-	taken = (fd >= 0) && _catch_up(fd, mark);
-	if (taken) {
-		old = journal.fd;
+	if ((fd >= 0) && !rename(new, journal.path)) {
+		if (journal.fd >= 0)
+			close(journal.fd);
 		journal.fd = fd;
 		journal.lines = journal.len;
 		journal.why = NULL;
-	} else {	/* the old one is as good, only longer */
+	} else {
 		error("aucsched: can't write %s: %m", new);
 		journal.lines = 0;	/* tried again after as many lines */
-	}
-	slurm_mutex_unlock(&journal.lock);
-
-	if (!taken) {
 		if (fd >= 0)
 			close(fd);
 		(void) unlink(new);
-	} else if (rename(new, path)) {
-		slurm_mutex_lock(&journal.lock);
-		_break("can't rename to");
-		slurm_mutex_unlock(&journal.lock);
-		(void) unlink(new);
 	}
-	if (old >= 0)
-		close(old);
-	xfree(runs);
-	xfree(path);
 	xfree(new);
 }
 
@@ -298,15 +250,15 @@ extern auc_run_t *auc_journal_open(const char *dir, size_t *len)
 	new = xstrdup_printf("%s.new", journal.path);
 	journal.len = journal.lines = journal.gap = 0;
 	_read(journal.path);
-	_read(new);	/* left by a process that was killed in _rewrite() */
+	_read(new);	/* events of a version that wrote there first */
 	if ((*len = journal.len)) {
 		runs = xcalloc(journal.len, sizeof(*runs));
 		memcpy(runs, journal.runs, journal.len * sizeof(*runs));
 	}
 	journal.open = true;
 	journal.why = "can't write";
-	slurm_mutex_unlock(&journal.lock);
 	_rewrite();
+	slurm_mutex_unlock(&journal.lock);
 	xfree(new);
 	return runs;
 }
@@ -334,7 +286,7 @@ extern size_t auc_journal_mark(void)
 extern void auc_journal_forget(size_t mark, time_t now)
 {
 	size_t kept = 0;
-	bool rewrite, again;
+	bool again;
 
 	slurm_mutex_lock(&journal.lock);
 	for (size_t i = 0; i < journal.len; i++) {
@@ -347,13 +299,12 @@ extern void auc_journal_forget(size_t mark, time_t now)
 	journal.forgotten += journal.len - kept;
 	journal.len = kept;
 	again = journal.open && (journal.fd < 0) && (mark >= journal.gap);
-	rewrite = (journal.fd >= 0) &&
-		(journal.lines > 2 * kept + SPARE_LINES);
-	slurm_mutex_unlock(&journal.lock);
-	if (rewrite || again)
+	if (again || ((journal.fd >= 0) &&
+		      (journal.lines > 2 * kept + SPARE_LINES)))
 		_rewrite();
-	if (again && !auc_journal_why_off())
+	if (again && (journal.fd >= 0))
 		info("aucsched: starts and ends are recorded again");
+	slurm_mutex_unlock(&journal.lock);
 }
 
 extern void auc_journal_close(bool discard)

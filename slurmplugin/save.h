@@ -49,7 +49,7 @@ extern void auc_journal_end(const job_record_t *job_ptr);
 extern int64_t auc_journal_rest_us(void);
 
 /* Where the journal is now, and: Slurm has saved what happened before a mark. The latter
- * may write the file anew; one thread at a time. */
+ * may write the file anew. */
 extern size_t auc_journal_mark(void);
 extern void auc_journal_forget(size_t mark, time_t now);
 

@@ -23,17 +23,17 @@
 
 /* ---- records are as they were ---- */
 
+/* What the auction changes of a record. Of bit_flags it is one bit; the text is the struct's own. */
+#define SHADOWED(JOB) \
+	JOB(part_ptr) JOB(resv_ptr) JOB(state_reason) JOB(state_desc) \
+	JOB(start_time) JOB(preempt_in_progress)
+
 typedef struct {
 	job_record_t *job_ptr;
 	uint32_t job_id;
-	part_record_t *part_ptr;
-	slurmctld_resv_t *resv_ptr;
-	uint64_t backfill;	/* its bit of bit_flags */
-	uint32_t reason;
-	char *desc;		/* owned */
-	time_t start_time;
+	SHADOWED(AUC_JOB_FIELD)
+	uint64_t backfill;
 	uint32_t pend_run_tasks;
-	bool preempts;
 } kept_t;
 
 static struct {
@@ -49,20 +49,17 @@ static struct {
 
 static void _keep(job_record_t *job_ptr)
 {
+	kept_t *kept;
+
 	AUC_GROW(shadow.jobs, shadow.cap, shadow.len + 1);
-	shadow.jobs[shadow.len++] = (kept_t) {
-		.job_ptr = job_ptr,
-		.job_id = job_ptr->job_id,
-		.part_ptr = job_ptr->part_ptr,
-		.resv_ptr = job_ptr->resv_ptr,
-		.backfill = job_ptr->bit_flags & BACKFILL_SCHED,
-		.reason = job_ptr->state_reason,
-		.desc = xstrdup(job_ptr->state_desc),
-		.start_time = job_ptr->start_time,
-		.pend_run_tasks = job_ptr->array_recs ?
-			job_ptr->array_recs->pend_run_tasks : 0,
-		.preempts = job_ptr->preempt_in_progress,
-	};
+	kept = &shadow.jobs[shadow.len++];
+	SHADOWED(AUC_KEEP_JOB)
+	kept->job_ptr = job_ptr;
+	kept->job_id = job_ptr->job_id;
+	kept->state_desc = xstrdup(job_ptr->state_desc);
+	kept->backfill = job_ptr->bit_flags & BACKFILL_SCHED;
+	kept->pend_run_tasks = job_ptr->array_recs ?
+		job_ptr->array_recs->pend_run_tasks : 0;
 }
 
 extern void auc_shadow_begin(void)
@@ -87,19 +84,14 @@ static bool _put_back(kept_t *kept)
 
 	if ((find_job_record(kept->job_id) != job_ptr) ||
 	    !IS_JOB_PENDING(job_ptr)) {
-		xfree(kept->desc);
+		xfree(kept->state_desc);
 		return false;
 	}
-	job_ptr->part_ptr = kept->part_ptr;
-	job_ptr->resv_ptr = kept->resv_ptr;
-	job_ptr->bit_flags |= kept->backfill;
-	job_ptr->state_reason = kept->reason;
 	xfree(job_ptr->state_desc);
-	job_ptr->state_desc = kept->desc;
-	job_ptr->start_time = kept->start_time;
+	SHADOWED(AUC_BACK_JOB)
+	job_ptr->bit_flags |= kept->backfill;
 	if (job_ptr->array_recs)
 		job_ptr->array_recs->pend_run_tasks = kept->pend_run_tasks;
-	job_ptr->preempt_in_progress = kept->preempts;
 	return true;
 }
 

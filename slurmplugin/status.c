@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -83,34 +82,6 @@ static char *_json(auc_status_t *status, const auc_settings_t *settings,
 
 /* ---- the file ---- */
 
-/* The name of a file that is being written: what follows nobody can guess. */
-#define NEW ".new."
-
-/* Files that a slurmctld which was killed was just writing. */
-static void _sweep(const char *path)
-{
-	char *dir = xstrdup(path), *slash = strrchr(dir, '/'), *prefix;
-	struct dirent *entry;
-	struct stat st;
-	DIR *open_dir;
-
-	prefix = xstrdup_printf("%s" NEW, slash + 1);
-	slash[slash == dir] = '\0';
-	if ((open_dir = opendir(dir))) {
-		while ((entry = readdir(open_dir)))
-			if (!strncmp(entry->d_name, prefix, strlen(prefix)) &&
-			    (strlen(entry->d_name) == strlen(prefix) + 6) &&
-			    !fstatat(dirfd(open_dir), entry->d_name, &st,
-				     AT_SYMLINK_NOFOLLOW) &&
-			    S_ISREG(st.st_mode) && (st.st_uid == geteuid()))
-				(void) unlinkat(dirfd(open_dir),
-						entry->d_name, 0);
-		closedir(open_dir);
-	}
-	xfree(prefix);
-	xfree(dir);
-}
-
 /* A device, or a directory, is none of ours to replace. */
 static bool _may_replace(const char *path)
 {
@@ -137,7 +108,7 @@ static bool _fill(int fd, const char *text)
 
 extern bool auc_status_replace(const char *path, const char *text)
 {
-	char *new = xstrdup_printf("%s" NEW "XXXXXX", path);
+	char *new = xstrdup_printf("%s.new.XXXXXX", path);
 	int fd = -1, error;
 	bool ok = _may_replace(path) &&
 		((fd = mkostemp(new, O_CLOEXEC)) >= 0);
@@ -174,16 +145,10 @@ extern void auc_status_write(auc_status_t *status,
 			     const auc_snapshot_t *snapshot,
 			     const char *state_dir)
 {
-	static char *swept;
 	char *path = settings->status ? xstrdup(settings->status) :
 		xstrdup_printf("%s/aucsched.status", state_dir);
 	char *json = _json(status, settings, library, snapshot);
 
-	if (xstrcmp(path, swept)) {
-		_sweep(path);
-		xfree(swept);
-		swept = xstrdup(path);
-	}
 	_say(path, auc_status_replace(path, json));
 	xfree(json);
 	xfree(path);

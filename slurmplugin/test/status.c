@@ -69,10 +69,10 @@ static int _files_in(const char *dir)
 	return count;
 }
 
-/* In a directory where others put links, and what a killed slurmctld has left there. */
+/* In a directory where others put links. */
 static void _test_status_file(void)
 {
-	char dir[] = "/tmp/aucunitsXXXXXX", *path, *new, *victim, *left;
+	char dir[] = "/tmp/aucunitsXXXXXX", *path, *new, *victim;
 	auc_settings_t settings = { .interval = 3, .engine = "x" };
 	auc_status_t status = { .state = "on", .journal = "off: no \"room\"", .saves_failed = 7 };
 	auc_library_t none = { .path = "/lib" };
@@ -88,12 +88,9 @@ static void _test_status_file(void)
 	path = xstrdup_printf("%s/s", dir);
 	new = xstrdup_printf("%s/s.new", dir);
 	victim = xstrdup_printf("%s/victim", dir);
-	left = xstrdup_printf("%s/s.new.abcdef", dir);
-	for (int i = 0; i < 2; i++) {
-		file = fopen(i ? left : victim, "w");
-		fputs("precious", file);
-		fclose(file);
-	}
+	file = fopen(victim, "w");
+	fputs("precious", file);
+	fclose(file);
 	CHECK(!symlink(victim, path) && !symlink(victim, new), "%m");
 	settings.status = path;
 	auc_miss(&status.misses, "Requested nodes are busy \"", 5);
@@ -108,7 +105,6 @@ static void _test_status_file(void)
 	auc_status_write(&status, &settings, &none, &snapshot, "/nowhere");
 	got = _read_file(path);
 	CHECK(got && strstr(got, "\"interval_s\":3,\"state\":\"on\",\"state_text\":\"no 'library''\"}\n"), "%s", got);
-	CHECK(access(left, F_OK), "what a killed one left is gone");
 	CHECK(_files_in(dir) == 3, "%d", _files_in(dir));
 	/* Where it can't be written nothing stays behind, and no device is replaced. */
 	unlink(path);
@@ -125,7 +121,6 @@ static void _test_status_file(void)
 	xfree(path);
 	xfree(new);
 	xfree(victim);
-	xfree(left);
 }
 
 extern void test_status(void)
