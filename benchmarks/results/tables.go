@@ -16,8 +16,8 @@ import (
 
 // A table of more rows, or of more bytes, is kept in a CSV file beside its page.
 const (
-	mostRows  = 12
-	mostBytes = 1600
+	mostRows  = 6
+	mostBytes = 700
 )
 
 // csvDir is the directory of the CSV files, in that of the pages.

@@ -37,7 +37,7 @@ func links(r *repository, p *page) []problem {
 				continue
 			}
 			file, anchor, _ := strings.Cut(to, "#")
-			file = path.Join(path.Dir(p.linkedFrom()), file)
+			file = path.Join(path.Dir(p.name), file)
 			if strings.HasPrefix(to, "#") {
 				file = p.name
 			}
@@ -51,15 +51,6 @@ func links(r *repository, p *page) []problem {
 		}
 	}
 	return out
-}
-
-// linkedFrom is the file that the page's links start from. The introduction of the emulation's page
-// becomes part of that page.
-func (p *page) linkedFrom() string {
-	if p.name == "benchmarks/emulation/matrix/intro.md" {
-		return "benchmarks/results/emulation.md"
-	}
-	return p.name
 }
 
 var (

@@ -11,7 +11,7 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/stats"
 )
 
-//go:embed intro.md
+//go:embed intro.md.tmpl
 var intro string
 
 // Page is benchmarks/results/emulation.md, which command wrote.
