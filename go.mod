@@ -6,7 +6,6 @@ go 1.25
 ignore ./build
 
 require (
-	github.com/lanl/highs v1.0.0
 	github.com/prometheus/client_model v0.6.2
 	github.com/prometheus/common v0.62.0
 	github.com/schollz/progressbar/v3 v3.18.0

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 
@@ -14,7 +13,6 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/highs"
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/sim"
@@ -24,18 +22,6 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"
 )
-
-// workerVariable makes the test's own program the process that HiGHS runs in.
-const workerVariable = "AUCSCHED_TEST_CORE_WORKER"
-
-func TestMain(m *testing.M) {
-	if os.Getenv(workerVariable) == "" {
-		os.Exit(m.Run())
-	}
-	if highs.Worker(os.Stdin, os.Stdout) != nil {
-		os.Exit(1)
-	}
-}
 
 // auction is a window with its bids.
 type auction struct {
@@ -167,31 +153,6 @@ func TestNativeIsBruteForce(t *testing.T) {
 		}
 	}
 	require.Greater(t, losers, randomWindows/2, "most windows are contested")
-}
-
-func TestHiGHSIsBruteForce(t *testing.T) {
-	if !highs.Built {
-		t.Skip("HiGHS is not built in: PKG_CONFIG_PATH=$(sh scripts/highs.sh) go test -tags highs")
-	}
-	self, err := os.Executable()
-	require.NoError(t, err)
-	s := highs.New(highs.Options{Command: []string{self}, Env: []string{workerVariable + "=1"}})
-	var r ipmodel.Result
-	optimal, windows := 0, race.Fewer(randomWindows)
-	for seed := range uint64(windows) {
-		m := randomAuction(seed).model(true)
-		require.NoError(t, s.Solve(context.Background(), m, ipmodel.Options{Seed: seed}, &r))
-		want := brute(m)
-		worth, err := m.Check(r.Chosen)
-		require.NoError(t, err, "window %d", seed)
-		require.Equal(t, []int64{want, want}, []int64{worth, r.Value}, "window %d: %v", seed, r.Status)
-		require.GreaterOrEqual(t, r.Bound, want)
-		if r.Status == ipmodel.Optimal {
-			optimal++
-		}
-	}
-	t.Logf("HiGHS finds the optimum of all %d windows and claims %d of them", windows, optimal)
-	require.Positive(t, optimal)
 }
 
 func optimum(t require.TestingT, m *ipmodel.Model) int64 {

@@ -5,12 +5,10 @@ package core_test
 import (
 	"context"
 	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/internal/highs"
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/ipmodel"
@@ -60,12 +58,7 @@ func (a *auction) firstWays(m *ipmodel.Model) *ipmodel.Model {
 // A model with alternatives has the optimum of trying all choices of at most one bid a job, and is
 // never worth less than without them.
 func TestAlternativesAreBruteForce(t *testing.T) {
-	solvers := []ipmodel.Solver{native.New()}
-	if highs.Built {
-		self, err := os.Executable()
-		require.NoError(t, err)
-		solvers = append(solvers, highs.New(highs.Options{Command: []string{self}, Env: []string{workerVariable + "=1"}}))
-	}
+	s := native.New()
 	var r ipmodel.Result
 	better, further, windows := 0, 0, race.Fewer(100)
 	for seed := range uint64(windows) {
@@ -73,19 +66,17 @@ func TestAlternativesAreBruteForce(t *testing.T) {
 		m := a.model(true)
 		require.Equal(t, jobsOf(a.variants), m.Groups())
 		want := brute(m)
-		for _, s := range solvers {
-			require.NoError(t, s.Solve(context.Background(), m, ipmodel.Options{Seed: seed}, &r))
-			worth, err := m.Check(r.Chosen)
-			require.NoError(t, err, "window %d: %s", seed, s.Name())
-			require.Equal(t, []int64{want, want}, []int64{worth, r.Value}, "window %d: %s", seed, s.Name())
-			taken := map[int32]bool{} // by the job's first variant
-			for _, b := range r.Chosen {
-				variant := a.book.Bids[b].Job
-				job := variant - int32(a.variants[variant].Rank)
-				require.False(t, taken[job], "window %d: %s: two bids of a job", seed, s.Name())
-				if taken[job] = true; variant > job {
-					further++
-				}
+		require.NoError(t, s.Solve(context.Background(), m, ipmodel.Options{Seed: seed}, &r))
+		worth, err := m.Check(r.Chosen)
+		require.NoError(t, err, "window %d", seed)
+		require.Equal(t, []int64{want, want}, []int64{worth, r.Value}, "window %d", seed)
+		taken := map[int32]bool{} // by the job's first variant
+		for _, b := range r.Chosen {
+			variant := a.book.Bids[b].Job
+			job := variant - int32(a.variants[variant].Rank)
+			require.False(t, taken[job], "window %d: two bids of a job", seed)
+			if taken[job] = true; variant > job {
+				further++
 			}
 		}
 		first := a.firstWays(m)

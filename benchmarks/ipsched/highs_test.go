@@ -15,9 +15,9 @@ import (
 	lanl "github.com/lanl/highs"
 	"github.com/stretchr/testify/require"
 
+	_ "github.com/aucsched/aucsched/benchmarks/highs" // HiGHS's constants
 	"github.com/aucsched/aucsched/benchmarks/intprog"
 	"github.com/aucsched/aucsched/benchmarks/mps"
-	_ "github.com/aucsched/aucsched/internal/highs" // HiGHS's constants
 	"github.com/aucsched/aucsched/ipmodel"
 )
 

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	_ "github.com/aucsched/aucsched/benchmarks/highs" // HiGHS's constants
 	"github.com/aucsched/aucsched/benchmarks/intprog"
-	_ "github.com/aucsched/aucsched/internal/highs" // HiGHS's constants
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 )

@@ -3,8 +3,12 @@
 package policies
 
 import (
+	"errors"
+
+	"github.com/aucsched/aucsched/benchmarks/highs"
 	"github.com/aucsched/aucsched/benchmarks/layout"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/ipmodel"
@@ -13,7 +17,16 @@ import (
 // Older are the policies before AUCSCHED2.
 func Older() *older.Policies {
 	return &older.Policies{Layouts: Layouts, IPSched: func(o older.Options) (core.Policy, error) { return NewIPSched(o) },
-		Planned: func(estimates bool, interval int64) (core.Policy, error) { return NewPlanned(estimates, interval) }}
+		Planned: func(estimates bool, interval int64) (core.Policy, error) { return NewPlanned(estimates, interval) },
+		HiGHS:   NewHiGHS}
+}
+
+// NewHiGHS makes the solver of that name, or says that the program was built without it.
+func NewHiGHS() (ipmodel.Solver, error) {
+	if !highs.Built {
+		return nil, cli.BadInput(errors.New("--solver: highs is not built into this program: build it with make"))
+	}
+	return highs.New(highs.Options{}), nil
 }
 
 // Layouts as core.AuctionOptions.Determiner makes the auction "auction1", which is AUCSCHED1: the

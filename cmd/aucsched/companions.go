@@ -36,6 +36,7 @@ var companions = []companion{
 		{"simulate", "Replay a trace or a generated workload under a policy, and print the papers' metrics", false},
 		{"simulate-invasive", "Measure what malleable jobs are worth: iScheduler and iHypervisor in simulated time", false},
 		{"solve", "Solve a 0-1 packing model in MPS", false},
+		{"solver-worker", "", true},
 	}},
 	{invasive, "the invasive resource manager", []offered{
 		{"ihypervisor", "Own the cores of this host, negotiate with an iScheduler for jobs, and run them pinned to cores", false},

@@ -79,6 +79,7 @@ func TestCompanionBecomes(t *testing.T) {
 		"reproduce --seeds 1-2 --help": "aucsched-lab", "-v emulate experiments": "aucsched-lab", "help reproduce": "aucsched-lab",
 		"__complete reproduce --se": "aucsched-lab", "solve k.mps --gap=0.1": "aucsched-lab",
 		"plan - --mps w.mps --json": "aucsched-lab", "-v plan --mps= w.json": "aucsched-lab",
+		"plan w.json --solver highs":   "aucsched-lab",
 		"plan w.json --policy=ipsched": "aucsched-lab", "explain - a --policy auction1": "aucsched-lab",
 		"simulate --policy backfill": "aucsched-lab", "demo --part a,b": "aucsched-lab", "help demo": "aucsched-lab", "help simulate": "aucsched-lab", "simulate-invasive": "aucsched-lab",
 		"ischeduler submit -- sh": "aucsched-invasive", "demo invasive --pause 0s": "aucsched-invasive",
@@ -91,7 +92,7 @@ func TestCompanionBecomes(t *testing.T) {
 		require.Equal(t, name+"\n", errs)
 	}
 	for _, own := range []string{"plan --help --mps", "help plan", "plan --mps", "__complete plan --mps w.mps --poli",
-		"plan --policy=ipsched --frob", "plan w.json --json=maybe --mps w.mps", "plan --preset ipsched"} {
+		"plan --policy=ipsched --frob", "plan w.json --json=maybe --mps w.mps", "plan --preset ipsched", "plan w.json --solver auto"} {
 		_, out, _ := execute(t, program, path, strings.Fields(own)...)
 		require.NotContains(t, out, filepath.Base(dir), "%s: is answered here", own)
 	}

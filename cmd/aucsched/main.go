@@ -11,7 +11,6 @@ import (
 
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/decide"
-	"github.com/aucsched/aucsched/internal/cli/policy"
 )
 
 func main() { cli.Main(run) }
@@ -36,7 +35,7 @@ func newRoot() *cobra.Command {
 of nodes, and an optimiser picks the bids that together are worth most.
 
 Commands of other programs are handed on to these, which are looked for beside
-aucsched and then in PATH.`, append(commands, policy.WorkerCommand())...)
+aucsched and then in PATH.`, commands...)
 	root.AddCommand(slurmTopic())
 	root.AddGroup(&cobra.Group{ID: own, Title: "Commands:"})
 	root.SetHelpCommandGroupID(own)

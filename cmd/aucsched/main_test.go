@@ -24,7 +24,7 @@ import (
 	"github.com/aucsched/aucsched/internal/window"
 )
 
-// aucsched runs the command as a user would; HiGHS's worker is this test binary.
+// aucsched runs the command as a user would.
 func aucsched(t *testing.T, in string, args ...string) (code int, out, errs string) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -33,7 +33,7 @@ func aucsched(t *testing.T, in string, args ...string) (code int, out, errs stri
 }
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == "solver-worker" || os.Getenv("AUCSCHED_TEST_COMMAND") != "" {
+	if os.Getenv("AUCSCHED_TEST_COMMAND") != "" {
 		main()
 	}
 	os.Exit(m.Run())
@@ -169,7 +169,7 @@ func TestOlderFlags(t *testing.T) {
 // Help lists each flag once; where there are many, under the subject that it belongs to.
 func TestHelpBySubject(t *testing.T) {
 	for _, c := range newRoot().Commands() {
-		if c.Annotations["program"] != "" || c.Name() == "solver-worker" {
+		if c.Annotations["program"] != "" {
 			continue
 		}
 		code, out, errs := aucsched(t, "", c.Name(), "--help")

@@ -13,7 +13,6 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/simulate"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/decide"
-	"github.com/aucsched/aucsched/internal/cli/policy"
 )
 
 func main() { cli.Main(run) }
@@ -31,7 +30,7 @@ func newRoot() *cobra.Command {
 	root := cli.NewRoot("Run the papers' experiments",
 		`aucsched-lab simulates, and runs the papers' experiments in the simulator and on a real Slurm. aucsched
 hands these commands on to it.`, reproduceCommand(), emulateCommand(), solveCommand(), demoCommand(), plan, explain,
-		simulateCommand(), simulateInvasiveCommand(), policy.WorkerCommand())
+		simulateCommand(), simulateInvasiveCommand(), workerCommand())
 	root.Annotations = map[string]string{cli.NoPage: ""}
 	return root
 }

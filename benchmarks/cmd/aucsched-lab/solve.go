@@ -11,12 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aucsched/aucsched/benchmarks/highs"
 	"github.com/aucsched/aucsched/benchmarks/mpsread"
+	"github.com/aucsched/aucsched/benchmarks/policies"
 	"github.com/aucsched/aucsched/benchmarks/portfolio"
 	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
-	"github.com/aucsched/aucsched/internal/highs"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
@@ -104,10 +105,28 @@ objective is minimised unless the file says OBJSENSE MAX.`,
 // solverFor makes the solver of that name for single models, where auto runs native and
 // HiGHS side by side if HiGHS is built in.
 func solverFor(name string) (ipmodel.Solver, error) {
-	if name == "auto" && highs.Built {
+	switch {
+	case name == "auto" && highs.Built:
 		return portfolio.New(native.New(), highs.New(highs.Options{})), nil
+	case name == "auto", name == "native":
+		return native.New(), nil
+	case name == "highs":
+		return policies.NewHiGHS()
 	}
-	return policy.NewSolver(name)
+	return nil, cli.Unknown("--solver", name, policy.Solvers())
+}
+
+// workerCommand is what a program that solves with HiGHS starts itself as.
+func workerCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "solver-worker",
+		Short:  "Solve one model from standard input with HiGHS, for a parent process",
+		Hidden: true,
+		Args:   cli.ExactArgs(0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return highs.Worker(c.InOrStdin(), c.OutOrStdout())
+		},
+	}
 }
 
 func readMPS(path string) (*mpsread.File, error) {

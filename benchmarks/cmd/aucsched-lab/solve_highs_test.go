@@ -12,8 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/highs"
 	"github.com/aucsched/aucsched/benchmarks/mpsread"
-	"github.com/aucsched/aucsched/internal/highs"
 	"github.com/aucsched/aucsched/internal/test/beside"
 	"github.com/aucsched/aucsched/ipmodel"
 )

@@ -24,8 +24,8 @@ import (
 	"os"
 	"os/signal"
 
+	"github.com/aucsched/aucsched/benchmarks/highs"
 	"github.com/aucsched/aucsched/benchmarks/results"
-	"github.com/aucsched/aucsched/internal/highs"
 )
 
 func main() {

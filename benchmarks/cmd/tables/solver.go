@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/benchmarks"
+	"github.com/aucsched/aucsched/benchmarks/highs"
 	"github.com/aucsched/aucsched/benchmarks/mpsread"
 	"github.com/aucsched/aucsched/benchmarks/peers"
-	"github.com/aucsched/aucsched/internal/highs"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 )

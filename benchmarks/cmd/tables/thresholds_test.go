@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/benchmarks"
+	"github.com/aucsched/aucsched/benchmarks/highs"
 	"github.com/aucsched/aucsched/benchmarks/peers"
-	"github.com/aucsched/aucsched/internal/highs"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/ipmodel/native"
 	"github.com/aucsched/aucsched/nodeset"

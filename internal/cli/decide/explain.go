@@ -47,7 +47,7 @@ unless JOB is a number. aucsched why explains jobs of the running Slurm.`,
 	cli.Group(c, append(cli.PolicySubjects(),
 		cli.Subject{Title: "Explanations", Flags: []string{"trials", "time"}})...)
 	f.policy.Complete(c)
-	cli.Elsewhere(c, cli.Laboratory, "policy", policy.Elsewhere()...)
+	policy.HandOn(c)
 	return c
 }
 

@@ -59,7 +59,7 @@ own request only, and give each node the fewest GPUs of a range.`,
 	f.policy.Complete(c)
 	_ = c.MarkFlagFilename("mps", "mps") // there is such a flag
 	cli.Elsewhere(c, cli.Laboratory, "mps")
-	cli.Elsewhere(c, cli.Laboratory, "policy", policy.Elsewhere()...)
+	policy.HandOn(c)
 	return c
 }
 

@@ -21,6 +21,8 @@ import (
 	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/ipmodel"
+	"github.com/aucsched/aucsched/ipmodel/native"
 )
 
 // Flags are the settings of policies that commands share.
@@ -123,12 +125,18 @@ func Names() []string {
 	return slices.Concat([]string{"auction1", "auction2", "backfill"}, easyNames(), []string{"ipsched", "plan"})
 }
 
-// Elsewhere are those that another program makes.
-func Elsewhere() []string { return append(older.Names(), "plan") }
+// elsewhere are those that another program makes.
+func elsewhere() []string { return append(older.Names(), "plan") }
+
+// HandOn has the laboratory do the command where flags ask for a policy or a solver that it has.
+func HandOn(c *cobra.Command) {
+	cli.Elsewhere(c, cli.Laboratory, "policy", elsewhere()...)
+	cli.Elsewhere(c, cli.Laboratory, "solver", "highs")
+}
 
 // Make builds the policy that the flags ask for.
 func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
-	if f.Older == nil && slices.Contains(Elsewhere(), f.Policy) {
+	if f.Older == nil && slices.Contains(elsewhere(), f.Policy) {
 		return nil, fmt.Errorf("--policy %s: this program has it not", f.Policy)
 	}
 	switch f.Policy {
@@ -144,7 +152,7 @@ func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
 		a, err := f.Older.IPSched(o)
 		return a, cli.BadInput(err)
 	case older.Auction1, "auction2":
-		solver, err := NewSolver(f.solver)
+		solver, err := f.newSolver()
 		if err != nil {
 			return nil, err
 		}
@@ -162,6 +170,21 @@ func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
 		return sim.NewList(f.EASY(order))
 	}
 	return nil, cli.Unknown("--policy", f.Policy, Names())
+}
+
+// newSolver makes the solver that --solver names, where auto is the native one: it has a good answer in
+// milliseconds and repeats it bit for bit.
+func (f *Flags) newSolver() (ipmodel.Solver, error) {
+	switch f.solver {
+	case "native", "auto":
+		return native.New(), nil
+	case "highs":
+		if f.Older == nil {
+			return nil, errors.New("--solver highs: this program has it not")
+		}
+		return f.Older.HiGHS()
+	}
+	return nil, cli.Unknown("--solver", f.solver, Solvers())
 }
 
 // Backfill are the options of backfill.
@@ -263,6 +286,9 @@ func parseTimeout(name string) (older.Timeout, error) {
 	t, err := older.ParseTimeout(name)
 	return t, cli.Did(err, name, timeouts)
 }
+
+// Solvers are the values of --solver.
+func Solvers() []string { return []string{"native", "highs", "auto"} }
 
 // timeouts are the values of --on-timeout.
 var timeouts = []string{"incumbent", "halve"}
