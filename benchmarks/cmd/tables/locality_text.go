@@ -96,17 +96,13 @@ func (r *ratios) verdict(lead string, others []string) verdict {
 // triedSection has the rules that lead was chosen from.
 type triedSection struct {
 	Seeds *seedRange
-	Rules []rule
 	Table *table
 }
-
-type rule struct{ Name, Meaning string }
 
 func (f *localityFigures) tried() triedSection {
 	s := triedSection{Seeds: &f.Options.tried}
 	names := plainPolicies[1:len(plainPolicies):len(plainPolicies)]
 	for _, r := range triedRules {
-		s.Rules = append(s.Rules, rule{r.name, r.meaning})
 		names = append(names, r.name)
 	}
 	r := localityRatios(f.Tried, plainPolicies[0], plainPolicies[0])
