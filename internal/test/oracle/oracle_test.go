@@ -74,61 +74,114 @@ func knownFor(rule string, w *World) *violation {
 	return nil
 }
 
-// verdict decides a window and judges that.
-func verdict(rule *Rule, w *World) (broken string) {
+// decidedOn is what is decided on a window, or the fault in that.
+func decidedOn(w *World) (o *Outcome, fault string) {
+	defer func() {
+		if r := recover(); r != nil {
+			fault = fmt.Sprint("panic: ", r)
+		}
+	}()
+	o, err := w.Decide()
+	if err != nil {
+		return nil, err.Error()
+	}
+	return o, ""
+}
+
+// verdict is how a rule is broken by what is decided on a window.
+func verdict(rule *Rule, w *World, o *Outcome, fault string) (broken string) {
 	defer func() {
 		if r := recover(); r != nil {
 			broken = fmt.Sprint("panic: ", r)
 		}
 	}()
-	o, err := w.Decide()
-	if err != nil {
-		return err.Error()
+	if fault != "" {
+		return fault
 	}
 	return rule.Broken(w, o)
 }
 
+// anew is verdict on a window that is to be decided.
+func anew(rule *Rule, w *World) string {
+	o, fault := decidedOn(w)
+	return verdict(rule, w, o, fault)
+}
+
+// trial is what came of a rule in all windows.
+type trial struct {
+	*Rule
+	tally tally
+	seeds []int // of windows that break it, although that is not known
+	shown []string
+}
+
+// judge judges what is decided on a window.
+func (r *trial) judge(w *World, o *Outcome, fault string) {
+	broken := verdict(r.Rule, w, o, fault)
+	r.tally.count(w, broken != "")
+	unknown := func(c *World) bool { return os.Getenv("ORACLE_KNOWN") == "no" || knownFor(r.Name, c) == nil }
+	if broken == "" || !unknown(w) {
+		return
+	}
+	if r.seeds = append(r.seeds, int(w.Seed)); len(r.shown) < 3 {
+		small := Shrink(w, func(c *World) bool { return len(c.Jobs) > 0 && unknown(c) && anew(r.Rule, c) != "" })
+		r.shown = append(r.shown, fmt.Sprintf("%s\n%s\n%s", anew(r.Rule, small), small, describe(small)))
+	}
+}
+
+// sameWindows reports whether two rules are about the same windows.
+func (r *Rule) sameWindows(o *Rule) bool {
+	return (r.Draw == nil) == (o.Draw == nil) && slices.Equal(r.Features, o.Features) && slices.Equal(r.Must, o.Must)
+}
+
+// TestRules decides each window once, for all rules that are about it: the rules' tests wait for it.
 func TestRules(t *testing.T) {
 	windows, from := setting(t, "ORACLE_WINDOWS", 2000), setting(t, "ORACLE_FROM", 1)
+	var groups [][]*trial
+	for i := range Rules {
+		t.Run(Rules[i].Name, func(t *testing.T) {
+			r := &trial{Rule: &Rules[i], tally: tally{map[string]int{}, map[string]int{}}}
+			g := slices.IndexFunc(groups, func(g []*trial) bool { return g[0].sameWindows(r.Rule) })
+			if g < 0 {
+				g, groups = len(groups), append(groups, nil)
+			}
+			groups[g] = append(groups[g], r)
+			t.Parallel()
+			t.Log(r.Means)
+			for _, text := range r.shown {
+				t.Log(text)
+			}
+			if len(r.seeds) > 0 {
+				t.Errorf("%d windows break it, although that is not known: seeds %v", len(r.seeds), r.seeds[:min(len(r.seeds), 20)])
+			}
+			r.tally.judge(t, r.Name)
+		})
+	}
 	features := Features
 	if list := os.Getenv("ORACLE_FEATURES"); list != "" {
 		features = strings.Split(list, ",")
 	}
-	for i := range Rules {
-		rule := &Rules[i]
-		t.Run(rule.Name, func(t *testing.T) {
-			t.Log(rule.Means)
-			list := features
-			if rule.Features != nil {
-				list = slices.DeleteFunc(slices.Clone(rule.Features), func(f string) bool { return !slices.Contains(features, f) })
+	for _, rules := range groups {
+		list := features
+		if own := rules[0].Features; own != nil {
+			list = slices.DeleteFunc(slices.Clone(own), func(f string) bool { return !slices.Contains(features, f) })
+		}
+		for seed := from; seed < from+windows; seed++ {
+			w := Draw(uint64(seed), list, rules[0].Must)
+			if len(w.Jobs) == 0 {
+				continue
 			}
-			a := &tally{map[string]int{}, map[string]int{}}
-			shown := 0
-			for seed := from; seed < from+windows; seed++ {
-				w := Draw(uint64(seed), list, rule.Must)
-				if len(w.Jobs) == 0 {
-					continue
-				}
-				if rule.Draw != nil {
-					rule.Draw(w)
-				}
-				if p := os.Getenv("ORACLE_PRESET"); p != "" && p != w.Preset {
-					continue
-				}
-				broken := verdict(rule, w)
-				a.count(w, broken != "")
-				if broken != "" && (os.Getenv("ORACLE_KNOWN") == "no" || knownFor(rule.Name, w) == nil) {
-					t.Fail()
-					if shown++; shown <= 3 {
-						small := Shrink(w, func(c *World) bool {
-							return len(c.Jobs) > 0 && (os.Getenv("ORACLE_KNOWN") == "no" || knownFor(rule.Name, c) == nil) && verdict(rule, c) != ""
-						})
-						t.Logf("%s\n%s\n%s", verdict(rule, small), small, describe(small))
-					}
-				}
+			if rules[0].Draw != nil {
+				rules[0].Draw(w)
 			}
-			a.judge(t, rule.Name)
-		})
+			if p := os.Getenv("ORACLE_PRESET"); p != "" && p != w.Preset {
+				continue
+			}
+			o, fault := decidedOn(w)
+			for _, r := range rules {
+				r.judge(w, o, fault)
+			}
+		}
 	}
 }
 
