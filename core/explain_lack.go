@@ -26,8 +26,12 @@ func (l Lack) ofQuota() bool { return l.In == "quota" }
 
 // fits finds a place for spec in r.
 func (e *Explainer) fits(r *view, spec *place.Spec) ([]nodeset.Segment, bool) {
-	quotas := &place.Quotas{Left: [][]int64{r.left}, Unit: slices.Repeat([]int64{1}, len(r.left))}
-	return e.placer.PlaceFew(nil, r.nodes, spec, quotas, nil)
+	return e.placer.PlaceFew(nil, r.nodes, spec, quotasOf(r), nil)
+}
+
+// quotasOf is what v has left of quotas, counted one by one.
+func quotasOf(v *view) *place.Quotas {
+	return &place.Quotas{Left: [][]int64{v.left}, Unit: slices.Repeat([]int64{1}, len(v.left))}
 }
 
 // fitsAny reports whether any way to meet a job has a place in r.
@@ -46,22 +50,37 @@ func (v *view) clone() view {
 // first. Then each row is as in r, one after the other: if spec has no place with that any more, it
 // lacks the row, and goes on having plenty of it. So it has a place if it is given all that it lacks.
 func (e *Explainer) lacks(r *view, spec place.Spec) (lacks []Lack) {
-	if spec.Parts != nil {
-		return e.lacksOfParts(r, &spec)
-	}
 	given := view{place.Idle(r.nodes), slices.Repeat([]int64{place.MostCharged.PerJob}, len(r.left))}
 	free := spec // of demands
-	free.Contiguous, free.Below = false, nil
+	free.Contiguous, free.Below, free.Parts = false, nil, spec.Parts.Clone()
+	if free.Parts != nil {
+		free.Parts.Apart, free.Parts.Within = 0, 0
+	}
+	for _, p := range eachPart(&free) {
+		p.Contiguous, p.Below = false, nil
+	}
 	for _, row := range e.rowsOf(r, &spec) {
 		before, demands := given.clone(), free
+		free.Parts = free.Parts.Clone()
 		row.set(&given, &free)
 		if _, ok := e.fits(&given, &free); ok {
 			continue
 		}
-		lacks = append(lacks, e.lackOf(row, &before, &given, &free))
+		lacks = append(lacks, e.lackOf(row, &before, &given, &demands, &free))
 		given, free = before, demands
 	}
 	return lacks
+}
+
+// eachPart are the parts of a job, or what it is itself.
+func eachPart(spec *place.Spec) (parts []*place.Spec) {
+	if spec.Parts == nil {
+		return []*place.Spec{spec}
+	}
+	for k := range spec.Parts.Specs {
+		parts = append(parts, &spec.Parts.Specs[k])
+	}
+	return parts
 }
 
 // row is one of which a job may have too little. set has it be as it is; it is of quota if that is
@@ -100,23 +119,44 @@ func (e *Explainer) rowsOf(r *view, spec *place.Spec) []row {
 	up := rows[0].set
 	rows[0].set = func(given *view, s *place.Spec) {
 		up(given, s)
-		s.Eligible = e.normal.now(*spec, e.limit).Eligible
-	}
-	for _, u := range spec.More() {
-		if s, shared := t.Shares(); shared && u.Row == s { // of GPUs where its cores are
-			rows[1].name = t.ResourceName(s)
-			rows[1], rows[2] = rows[2], rows[1]
-			continue
+		now := e.normal.now(*spec, e.limit)
+		for k, p := range eachPart(&now) {
+			eachPart(s)[k].Eligible = p.Eligible
 		}
-		rows = append(rows, nodes(t.ResourceName(u.Row), func(given *nodeset.Table, n int) {
-			must(given.SetFreeOf(u.Row, n, t.FreeOf(u.Row)[n]))
-		}))
 	}
-	if spec.Contiguous {
-		rows = append(rows, row{"contiguous", -1, func(_ *view, s *place.Spec) { s.Contiguous = true }})
+	used := make(map[int]bool)
+	for _, p := range eachPart(spec) {
+		for _, u := range p.More() {
+			if used[u.Row] {
+				continue
+			}
+			used[u.Row] = true
+			if s, shared := t.Shares(); shared && u.Row == s { // of GPUs where its cores are
+				rows[1].name = t.ResourceName(s)
+				rows[1], rows[2] = rows[2], rows[1]
+				continue
+			}
+			rows = append(rows, nodes(t.ResourceName(u.Row), func(given *nodeset.Table, n int) {
+				must(given.SetFreeOf(u.Row, n, t.FreeOf(u.Row)[n]))
+			}))
+		}
 	}
-	if spec.Demands() {
-		rows = append(rows, row{"switches", -1, func(_ *view, s *place.Spec) { s.Below = spec.Below }})
+	demand := func(name string, set func(s *place.Spec)) {
+		rows = append(rows, row{name, -1, func(_ *view, s *place.Spec) { set(s) }})
+	}
+	for k, p := range eachPart(spec) {
+		if p.Contiguous || spec.Contiguous {
+			demand("contiguous", func(s *place.Spec) { eachPart(s)[k].Contiguous = true })
+		}
+		if p.Demands() {
+			demand("switches", func(s *place.Spec) { eachPart(s)[k].Below = p.Below })
+		}
+	}
+	if spec.Parts != nil && spec.Parts.Apart != 0 {
+		demand("apart", func(s *place.Spec) { s.Parts.Apart = spec.Parts.Apart })
+	}
+	if spec.Parts != nil && spec.Parts.Within > 0 {
+		demand("all_within", func(s *place.Spec) { s.Parts.Within = spec.Parts.Within })
 	}
 	for _, c := range spec.Counted() { // last: of what is free as many nodes are taken as are needed
 		rows = append(rows, row{e.s.Quotas[c.Row].Name, c.Row, func(given *view, _ *place.Spec) { given.left[c.Row] = r.left[c.Row] }})
@@ -124,14 +164,24 @@ func (e *Explainer) rowsOf(r *view, spec *place.Spec) []row {
 	return rows
 }
 
-// lackOf says how much of a row spec lacks in given, of which there was plenty before.
-func (e *Explainer) lackOf(row row, before, given *view, spec *place.Spec) Lack {
+// lackOf says how much of a row spec lacks in given, of which there was plenty before, when it was as
+// was. Of a job of several parts it is what the first one lacks that finds no place.
+func (e *Explainer) lackOf(row row, before, given *view, was, spec *place.Spec) Lack {
 	if q := row.quota; q >= 0 {
-		segs, _ := e.fits(before, spec)
+		segs, _ := e.fits(before, was)
 		at := slices.IndexFunc(spec.Counted(), func(c nodeset.Use) bool { return c.Row == q })
-		return Lack{Row: row.name, In: "quota", Needs: place.Count(&spec.Counted()[at], place.SizeOf(segs)), Has: max(given.left[q], 0)}
+		quotas := quotasOf(before)
+		return Lack{Row: row.name, In: "quota", Needs: quotas.CostFor(spec, at, segs), Has: max(given.left[q], 0)}
 	}
-	l := Lack{Row: row.name, In: "nodes", Needs: int64(spec.Nodes.Min), Each: e.eachOf(spec)}
+	if row.name == "all_within" {
+		return e.lacksOneSwitch(before, was, spec)
+	}
+	var parts []int
+	if spec.Parts != nil {
+		given, parts = e.lackingPart(given, spec)
+		spec = eachPart(spec)[parts[0]]
+	}
+	l := Lack{Row: row.name, In: "nodes", Needs: int64(spec.Nodes.Min), Each: e.eachOf(spec), Parts: parts}
 	l.Among, _ = place.Most(spec, e.rooms(before, spec), "")
 	nodes, cores := place.Most(spec, e.rooms(given, spec), row.name)
 	if l.Has = int64(nodes); l.Has >= l.Needs && spec.Cores.Total > 0 {
@@ -167,69 +217,48 @@ func (e *Explainer) rooms(v *view, spec *place.Spec) []int {
 	return spec.Rooms(nil, e.limited.Of(v.nodes, spec))
 }
 
-// lacksOfParts is lacks for a job of several parts: of the first that finds no place beside those
-// before it, placed one after the other. It may find none even alone.
-func (e *Explainer) lacksOfParts(r *view, spec *place.Spec) []Lack {
-	if l, ok := e.lacksOneSwitch(r, spec); ok {
-		return []Lack{l}
+// lackingPart is the first part of a job that finds no place in v, and if all do, alone, the first that
+// finds none beside those before it, with these; and what that one sees of v.
+func (e *Explainer) lackingPart(v *view, spec *place.Spec) (*view, []int) {
+	for k, p := range eachPart(spec) {
+		if _, ok := e.fits(v, p); !ok {
+			return v, []int{k}
+		}
 	}
-	parts, rest := spec.Parts, r.clone()
+	rest := v.clone()
 	var used []nodeset.Mask // by part
-	for k := range parts.Specs {
-		s, here := &parts.Specs[k], rest.clone()
-		now := e.normal.now(*s, e.limit)
-		list := []int{k}
+	var list []int
+	for k, p := range eachPart(spec) {
+		list = append([]int{k}, list...)
+		here := rest.clone()
 		for o, mask := range used {
-			list = append(list, o)
 			for n := range here.nodes.Len() {
-				if (parts.Apart>>k|parts.Apart>>o)&1 == 1 && mask.Has(n) {
+				if (spec.Parts.Apart>>k|spec.Parts.Apart>>o)&1 == 1 && mask.Has(n) {
 					here.nodes.SetUp(n, false)
 				}
 			}
 		}
-		segs, ok := e.fits(&here, &now)
-		if !ok {
-			lacks := e.lacks(r, *s)
-			if len(lacks) > 0 {
-				list = list[:1]
-			} else if lacks = e.lacks(&rest, *s); len(lacks) == 0 { // it has a place there
-				nodes, _ := place.Most(s, e.rooms(&here, s), "")
-				lacks = []Lack{{Row: "apart", In: "nodes", Needs: int64(s.Nodes.Min), Has: int64(nodes), Each: e.eachOf(s)}}
-			}
-			for i := range lacks {
-				lacks[i].Parts = list
-			}
-			return lacks
+		segs, ok := e.fits(&here, p)
+		if !ok || k+1 == len(spec.Parts.Specs) {
+			return &here, list
 		}
-		must(rest.nodes.Allocate(segs, s.More()...))
-		for _, c := range s.Counted() {
-			rest.left[c.Row] -= place.Count(&c, place.SizeOf(segs))
-		}
-		used = append(used, maskUnder(segs, r.nodes.Len()))
+		must(rest.nodes.Allocate(segs, p.More()...))
+		used = append(used, maskUnder(segs, v.nodes.Len()))
 	}
-	return nil
+	return nil, nil
 }
 
-// lacksOneSwitch reports whether all parts would have places if they need not be below one switch.
-func (e *Explainer) lacksOneSwitch(r *view, spec *place.Spec) (l Lack, ok bool) {
-	if spec.Parts.Within == 0 {
-		return l, false
-	}
-	anywhere := e.normal.now(*spec, e.limit)
-	anywhere.Parts = anywhere.Parts.Clone()
-	anywhere.Parts.Within = 0
-	segs, ok := e.fits(r, &anywhere)
-	if !ok {
-		return l, false
-	}
+// lacksOneSwitch says how many nodes of those that all parts would have as was are below one switch.
+func (e *Explainer) lacksOneSwitch(v *view, was, spec *place.Spec) Lack {
+	segs, _ := e.fits(v, was)
 	tree := spec.Parts.Tree
-	of, below, on := tree.SwitchOf(min(int(spec.Parts.Within), tree.Levels())), make(map[int32]int64), maskUnder(segs, r.nodes.Len())
-	l = Lack{Row: "all_within", In: "nodes", Needs: int64(on.Count())}
-	for n := range r.nodes.Len() {
+	of, below, on := tree.SwitchOf(min(int(spec.Parts.Within), tree.Levels())), make(map[int32]int64), maskUnder(segs, v.nodes.Len())
+	l := Lack{Row: "all_within", In: "nodes", Needs: int64(on.Count())}
+	for n := range v.nodes.Len() {
 		if on.Has(n) {
 			below[of[n]]++
 			l.Has = max(l.Has, below[of[n]])
 		}
 	}
-	return l, true
+	return l
 }
