@@ -12,9 +12,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// about begins an inquiry, whose findings are x's.
-func (e *Explainer) about(x *Explanation, job *Job) *inquiry { return &inquiry{e, x, job} }
-
 // blame finds what is in the way of a job that waits.
 func (e *inquiry) blame() {
 	e.normal.read(e.job)
@@ -22,9 +19,8 @@ func (e *inquiry) blame() {
 		e.x.Why = Never
 		return
 	}
-	e.space.reset(e.s, nil)
-	if !e.hasRoom() && !e.hasRoomElse() {
-		e.x.Why, e.x.Lacks = NoFit, e.lackedOf(&e.space.now)
+	if e.space.reset(e.s, nil); !e.suited() {
+		e.x.Why, e.x.Lacks = NoFit, e.lacked()
 		if slices.ContainsFunc(e.x.Lacks, Lack.ofQuota) {
 			e.x.Why = OverQuota
 		}
@@ -36,7 +32,7 @@ func (e *inquiry) blame() {
 		return
 	}
 	e.begin()
-	if lacks := e.lackedOf(&e.space.now); slices.ContainsFunc(lacks, Lack.ofQuota) {
+	if lacks := e.lacked(); slices.ContainsFunc(lacks, Lack.ofQuota) {
 		e.x.Why, e.x.Lacks = OverQuota, lacks // beside what starts
 	}
 }
@@ -47,21 +43,20 @@ func (e *inquiry) hasRoom() bool {
 	return ok
 }
 
-// hasRoomElse reports whether the job could start now but for reservations.
-func (e *inquiry) hasRoomElse() (ok bool) {
-	if b := &e.normal.booked; len(b.claims) > 0 {
-		b.off = closed
-		ok = e.hasRoom()
-		b.off = 0
-	}
-	return ok
+// suited reports whether the job could start now in e.space, but for reservations.
+func (e *inquiry) suited() (ok bool) {
+	b := &e.normal.booked
+	b.off = closed
+	ok = e.hasRoom()
+	b.off = 0
+	return ok || e.hasRoom()
 }
 
-// lackedOf is what the job lacks of v: the first of its ways that this machine could ever meet.
-func (e *inquiry) lackedOf(v *view) []Lack {
+// lacked is what the job lacks in e.space now: the first of its ways that this machine could ever meet.
+func (e *inquiry) lacked() []Lack {
 	for _, way := range e.variantsOf(e.job) {
 		if way.Spec.Valid() && e.answers.Never(&way.Spec) == "" {
-			return e.lacks(v, way.Spec)
+			return e.lacks(&e.space.now, way.Spec)
 		}
 	}
 	return nil
@@ -253,7 +248,7 @@ func (e *Explainer) against(x *Explanation) {
 				continue
 			}
 			other := &Explanation{Decision: d}
-			e.about(other, e.asked(e.s.Pending[d.Job])).blame()
+			(&inquiry{e, other, e.asked(e.s.Pending[d.Job])}).blame()
 			for _, r := range other.Rivals {
 				if r.Role == roleStarts {
 					e.waiting[r.Job] = append(e.waiting[r.Job],
@@ -317,14 +312,11 @@ func (e *inquiry) neverInQuotas() string {
 		return ""
 	}
 	idle := e.s.without(func(int) bool { return true })
-	all := view{nodes: place.Idle(e.s.Nodes)}
-	for _, q := range idle.Quotas {
-		all.left = append(all.left, q.Left)
-	}
-	if e.fitsAny(&all, e.job) {
+	idle.Nodes = place.Idle(e.s.Nodes)
+	if e.space.reset(idle, nil); e.suited() {
 		return ""
 	}
-	for _, l := range e.lackedOf(&all) {
+	for _, l := range e.lacked() {
 		if l.ofQuota() {
 			return fmt.Sprintf("can never run: counts %d against %s, of which there are %d in all", l.Needs, l.Row, l.Has)
 		}

@@ -34,14 +34,9 @@ func quotasOf(v *view) *place.Quotas {
 	return &place.Quotas{Left: [][]int64{v.left}, Unit: slices.Repeat([]int64{1}, len(v.left))}
 }
 
-// fitsAny reports whether any way to meet a job has a place in r.
-func (e *Explainer) fitsAny(r *view, job *Job) bool {
-	return slices.ContainsFunc(e.variantsOf(job), func(v market.Variant) bool { _, ok := e.fits(r, &v.Spec); return ok })
-}
-
 // clone is a copy of v.
-func (v *view) clone() view {
-	var c view
+func (v *view) clone() *view {
+	c := new(view)
 	c.own().copyFrom(v)
 	return c
 }
@@ -50,7 +45,7 @@ func (v *view) clone() view {
 // first. Then each row is as in r, one after the other: if spec has no place with that any more, it
 // lacks the row, and goes on having plenty of it. So it has a place if it is given all that it lacks.
 func (e *Explainer) lacks(r *view, spec place.Spec) (lacks []Lack) {
-	given := view{place.Idle(r.nodes), slices.Repeat([]int64{place.MostCharged.PerJob}, len(r.left))}
+	given := &view{place.Idle(r.nodes), slices.Repeat([]int64{place.MostCharged.PerJob}, len(r.left))}
 	free := spec // of demands
 	free.Contiguous, free.Below, free.Parts = false, nil, spec.Parts.Clone()
 	if free.Parts != nil {
@@ -62,11 +57,11 @@ func (e *Explainer) lacks(r *view, spec place.Spec) (lacks []Lack) {
 	for _, row := range e.rowsOf(r, &spec) {
 		before, demands := given.clone(), free
 		free.Parts = free.Parts.Clone()
-		row.set(&given, &free)
-		if _, ok := e.fits(&given, &free); ok {
+		row.set(given, &free)
+		if _, ok := e.fits(given, &free); ok {
 			continue
 		}
-		lacks = append(lacks, e.lackOf(row, &before, &given, &demands, &free))
+		lacks = append(lacks, e.lackOf(row, before, given, &demands, &free))
 		given, free = before, demands
 	}
 	return lacks
@@ -103,7 +98,15 @@ func (e *Explainer) rowsOf(r *view, spec *place.Spec) []row {
 	}
 	free := func(given *nodeset.Table, n int, c nodeset.Capacity) { must(given.SetFree(n, c)) }
 	rows := []row{
-		nodes("nodes", func(given *nodeset.Table, n int) { given.SetUp(n, t.Up(n)) }),
+		{"nodes", -1, func(given *view, s *place.Spec) {
+			for n := range t.Len() {
+				given.nodes.SetUp(n, t.Up(n))
+			}
+			now := e.normal.now(*spec, e.limit)
+			for k, p := range eachPart(&now) {
+				eachPart(s)[k].Eligible = p.Eligible
+			}
+		}},
 		nodes("gpus_per_node", func(given *nodeset.Table, n int) {
 			for b := 1; b <= t.Bins(n); b++ {
 				if left, inUse := t.BinFree(n, uint8(b)); inUse {
@@ -115,14 +118,6 @@ func (e *Explainer) rowsOf(r *view, spec *place.Spec) []row {
 		nodes("cores_per_node", func(given *nodeset.Table, n int) {
 			free(given, n, nodeset.Capacity{Cores: t.Free(n).Cores, GPUs: given.Free(n).GPUs})
 		}),
-	}
-	up := rows[0].set
-	rows[0].set = func(given *view, s *place.Spec) {
-		up(given, s)
-		now := e.normal.now(*spec, e.limit)
-		for k, p := range eachPart(&now) {
-			eachPart(s)[k].Eligible = p.Eligible
-		}
 	}
 	used := make(map[int]bool)
 	for _, p := range eachPart(spec) {
@@ -170,11 +165,18 @@ func (e *Explainer) lackOf(row row, before, given *view, was, spec *place.Spec) 
 	if q := row.quota; q >= 0 {
 		segs, _ := e.fits(before, was)
 		at := slices.IndexFunc(spec.Counted(), func(c nodeset.Use) bool { return c.Row == q })
-		quotas := quotasOf(before)
-		return Lack{Row: row.name, In: "quota", Needs: quotas.CostFor(spec, at, segs), Has: max(given.left[q], 0)}
+		return Lack{Row: row.name, In: "quota", Needs: quotasOf(before).CostFor(spec, at, segs), Has: max(given.left[q], 0)}
 	}
-	if row.name == "all_within" {
-		return e.lacksOneSwitch(before, was, spec)
+	if row.name == "all_within" { // of the nodes that it would have as it was
+		segs, _ := e.fits(before, was)
+		on, rooms := maskUnder(segs, before.nodes.Len()), make([]int, before.nodes.Len())
+		for n := range rooms {
+			if on.Has(n) {
+				rooms[n] = 1
+			}
+		}
+		below, _ := place.MostBelow(&place.Spec{Below: &place.Below{Tree: spec.Parts.Tree, Within: spec.Parts.Within}}, rooms)
+		return Lack{Row: row.name, In: "nodes", Needs: int64(on.Count()), Has: int64(below)}
 	}
 	var parts []int
 	if spec.Parts != nil {
@@ -217,20 +219,12 @@ func (e *Explainer) rooms(v *view, spec *place.Spec) []int {
 	return spec.Rooms(nil, e.limited.Of(v.nodes, spec))
 }
 
-// lackingPart is the first part of a job that finds no place in v, and if all do, alone, the first that
-// finds none beside those before it, with these; and what that one sees of v.
-func (e *Explainer) lackingPart(v *view, spec *place.Spec) (*view, []int) {
-	for k, p := range eachPart(spec) {
-		if _, ok := e.fits(v, p); !ok {
-			return v, []int{k}
-		}
-	}
-	rest := v.clone()
-	var used []nodeset.Mask // by part
-	var list []int
-	for k, p := range eachPart(spec) {
-		list = append([]int{k}, list...)
-		here := rest.clone()
+// lackingPart is the first part of a job that finds no place in v, alone or beside those before it, with
+// these if it does alone; and what it sees of v.
+func (e *Explainer) lackingPart(v *view, spec *place.Spec) (here *view, list []int) {
+	rest, parts, used := v.clone(), eachPart(spec), []nodeset.Mask{}
+	for k, p := range parts {
+		list, here = append([]int{k}, list...), rest.clone()
 		for o, mask := range used {
 			for n := range here.nodes.Len() {
 				if (spec.Parts.Apart>>k|spec.Parts.Apart>>o)&1 == 1 && mask.Has(n) {
@@ -238,27 +232,15 @@ func (e *Explainer) lackingPart(v *view, spec *place.Spec) (*view, []int) {
 				}
 			}
 		}
-		segs, ok := e.fits(&here, p)
-		if !ok || k+1 == len(spec.Parts.Specs) {
-			return &here, list
+		segs, ok := e.fits(here, p)
+		if !ok || k+1 == len(parts) {
+			break
 		}
 		must(rest.nodes.Allocate(segs, p.More()...))
 		used = append(used, maskUnder(segs, v.nodes.Len()))
 	}
-	return nil, nil
-}
-
-// lacksOneSwitch says how many nodes of those that all parts would have as was are below one switch.
-func (e *Explainer) lacksOneSwitch(v *view, was, spec *place.Spec) Lack {
-	segs, _ := e.fits(v, was)
-	tree := spec.Parts.Tree
-	of, below, on := tree.SwitchOf(min(int(spec.Parts.Within), tree.Levels())), make(map[int32]int64), maskUnder(segs, v.nodes.Len())
-	l := Lack{Row: "all_within", In: "nodes", Needs: int64(on.Count())}
-	for n := range v.nodes.Len() {
-		if on.Has(n) {
-			below[of[n]]++
-			l.Has = max(l.Has, below[of[n]])
-		}
+	if _, ok := e.fits(v, parts[list[0]]); !ok {
+		return v, list[:1]
 	}
-	return l
+	return here, list
 }

@@ -70,7 +70,7 @@ func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Ex
 		e.stops(x)
 		return x, nil
 	}
-	about := e.about(x, asked)
+	about := inquiry{e, x, asked}
 	about.blame()
 	e.markPreemptable(x.Rivals, asked)
 	if x.Why != Never {
@@ -130,7 +130,7 @@ type outcome struct {
 // run tries one kind of change at a time; pairs of two only if no single one does.
 func (q *search) run() error {
 	q.job = q.e.s.Pending[q.x.Decision.Job]
-	d := q.e.about(q.x, q.job).dimensions()
+	d := (&inquiry{q.e, q.x, q.job}).dimensions()
 	for i := range d {
 		if n, ok := q.least(&d[i], q.job); ok {
 			q.suggest(d[i].with(q.job, n), !q.over())
@@ -266,11 +266,8 @@ func (q *search) starts(job *Job) bool {
 
 // possible reports whether a request is valid and has room while nothing else starts.
 func (q *search) possible(job *Job) bool {
-	now := view{nodes: q.e.s.Nodes}
-	for _, c := range q.e.s.Quotas {
-		now.left = append(now.left, c.Left)
-	}
-	return job.Validate() == nil && q.e.fitsAny(&now, q.e.asked(job))
+	q.e.space.reset(q.e.s, nil)
+	return job.Validate() == nil && (&inquiry{q.e, q.x, q.e.asked(job)}).suited()
 }
 
 // try decides the window with the job changed.

@@ -51,7 +51,7 @@ func startsIf(t require.TestingT, o AuctionOptions, s *Snapshot, job int, change
 func fewer(e *Explainer, x *Explanation, s *Suggestion) []*Job {
 	job := e.s.Pending[x.Decision.Job]
 	var all []*Job
-	d := e.about(x, job).dimensions()
+	d := (&inquiry{e, x, job}).dimensions()
 	find := func(base *Job) {
 		for i := range d {
 			for n := int64(1); n <= min(d[i].steps, 5000); n++ {
@@ -155,7 +155,7 @@ func TestSearchAgainstTryingEverything(t *testing.T) {
 		job := s.Pending[i]
 		x := explain(t, e, i, ExplainOptions{Trials: 10_000})
 		require.Empty(t, x.Cut)
-		d := e.about(x, job).dimensions()
+		d := (&inquiry{e, x, job}).dimensions()
 		for k := range d {
 			for n := int64(1); n <= min(d[k].steps, 30); n++ {
 				c := d[k].with(job, n)
