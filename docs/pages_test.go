@@ -19,7 +19,7 @@ import (
 // Blocks marked console are what a reader types and sees: all of a page are run in one directory, in
 // order, and what they print is compared. Of the output, "..." stands for anything, and on a line of
 // its own for any lines. A block of another kind below <!-- file: NAME --> is written to that file.
-// Blocks marked shell-session or bash are not run: they want a Slurm, root or a network.
+// Blocks marked bash are run whole, and have to end well, but for those in elsewhere.
 func TestPagesRun(t *testing.T) {
 	root, err := filepath.Abs("..")
 	require.NoError(t, err)
@@ -51,9 +51,20 @@ func TestPagesRun(t *testing.T) {
 					require.NoError(t, os.WriteFile(file, []byte(s.text), 0o644))
 					continue
 				}
-				c := exec.Command("sh", "-c", s.command)
+				if s.script && ranElsewhere(name, s.text) {
+					continue
+				}
+				shell, command := "sh", s.command
+				if s.script {
+					shell, command = "bash", "set -eo pipefail\n"+s.text
+				}
+				c := exec.Command(shell, "-c", command)
 				c.Dir, c.Env = dir, env
-				out, _ := c.CombinedOutput()
+				out, err := c.CombinedOutput()
+				if s.script {
+					assert.NoError(t, err, "%s:%d:\n%s\n%s", name, s.line, s.text, out)
+					continue
+				}
 				assert.Regexp(t, s.pattern(), string(out), "%s:%d: $ %s", name, s.line, s.command)
 			}
 		})
@@ -75,7 +86,7 @@ func watch(t *testing.T, root string) {
 
 func pagesToRun(t *testing.T, root string) []string {
 	names := []string{"README.md"}
-	for _, pattern := range []string{"docs/*.md", "docs/*/*.md"} {
+	for _, pattern := range []string{"docs/*.md", "docs/*/*.md", "invasive/docs/*.md", "benchmarks/*/*.md", "examples/*/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		require.NoError(t, err)
 		for _, f := range found {
@@ -85,10 +96,11 @@ func pagesToRun(t *testing.T, root string) []string {
 	return names
 }
 
-// step is a file to write, or a command and what it prints.
+// step is a file to write, a command and what it prints, or a script.
 type step struct {
 	file, command, text string
 	line                int
+	script              bool // text is to be run, and its output counts for nothing
 }
 
 var (
@@ -133,6 +145,8 @@ func stepsOf(text string) (out []step) {
 		switch block := lines[from:i]; {
 		case file != "":
 			out = append(out, step{file: file, text: strings.Join(block, "\n") + "\n", line: from})
+		case indent == "```bash":
+			out = append(out, step{script: true, text: strings.Join(block, "\n") + "\n", line: from})
 		case indent == "```console":
 			out = append(out, commandsOf(block, from)...)
 		}
