@@ -8,7 +8,7 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM
 cd "$dir"
-awk -v from="file://$top" '
+awk -v from="-q file://$top aucsched" '
 	/^```bash/ { block = 1; next }
 	/^```/ { exit(!block) }
 	block { sub("https://[^ ]*", from); print }' "$top/docs/tutorials/first-window.md" >typed.sh
