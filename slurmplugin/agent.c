@@ -55,9 +55,6 @@
 /* From one cycle to the next, at most, while nodes that are kept are cleaned up. */
 #define KEEPS_MS 500
 
-/* Cycles one right after the other for those who were put off. */
-#define MOST_ROUNDS 8
-
 /* How long fini() waits for the thread, beyond the deadline of a decision. */
 #define JOIN_SECONDS 10
 
@@ -95,7 +92,6 @@ static auc_select_hooks_t *hooks;
 static uint32_t cycle_number;
 static int64_t paced_ms;	/* from the last begin of a cycle to the next at least */
 static bool failing;		/* the last cycle came to no decision */
-static int rounds;		/* since nobody was put off */
 static bool waking;		/* this cycle is for jobs that nodes are woken for */
 static auc_waits_t waits;	/* for places that are kept until others have ended */
 static bool asks;		/* there is somebody left to ask about: see overdue.c */
@@ -144,15 +140,6 @@ static void _soon(void)
 	slurm_mutex_lock(&cycles.lock);
 	cycles.wanted_ms = 1;
 	slurm_mutex_unlock(&cycles.lock);
-}
-
-/* Some winners wait for the next cycle. */
-static void _again(void)
-{
-	if (++rounds < MOST_ROUNDS)
-		_soon();
-	else
-		rounds = 0;
 }
 
 /* Whether the auction keeps a job for itself, or who is preempted for it: for the select shim. Job write lock. */
@@ -804,10 +791,6 @@ static void _cycle(bool wanted)
 		info("aucsched: deciding again");
 	failing = false;
 	_state_on();
-	if (auc_put_off(&snapshot, &out))
-		_again();
-	else
-		rounds = 0;
 	if (out.starts || auc_turns_wait())
 		auc_figure_add(&status.start_us, _start(&out));
 	locked += _finish(&out, locked, &more);
@@ -855,7 +838,6 @@ static void _shadow_cycle(bool wanted)
 		status.skipped++;
 		_only_look_at_files();
 	} else if ((decided = _decide(&out))) {
-		(void) auc_put_off(&snapshot, &out);
 		_lock(&since);
 		auc_shadow_begin();
 		auc_shadow_note(&snapshot, &out);

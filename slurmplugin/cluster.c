@@ -378,75 +378,9 @@ extern void auc_and_owners(job_record_t *job_ptr, bitstr_t *nodes)
 	filter_by_node_owner(job_ptr, nodes);
 }
 
-/* CPUs of each node that jobs of the partition hold. */
-static void _hold_cpus(const part_record_t *part_ptr, uint32_t *cpus)
-{
-	job_record_t *job_ptr;
-
-	AUC_EACH(job_ptr, job_list) {
-		const job_resources_t *held = job_ptr->job_resrcs;
-		int first = 0, last;
-
-		if ((job_ptr->part_ptr != part_ptr) || !auc_holds_nodes(job_ptr))
-			continue;
-		last = bit_fls(held->node_bitmap);
-		for (int n = bit_ffs(held->node_bitmap); n >= 0 && n <= last; n++) {
-			const node_record_t *node_ptr = node_record_table_ptr[n];
-
-			if (!bit_test(held->node_bitmap, n))
-				continue;
-			cpus[n] += bit_set_count_range(held->core_bitmap, first,
-						       first + node_ptr->tot_cores) *
-				node_ptr->tpc;
-			first += node_ptr->tot_cores;
-		}
-	}
-}
-
-/* The same, of the partition that was looked at last in this cycle. Job write lock. */
-static struct {
-	const part_record_t *part_ptr;
-	uint32_t *cpus;		/* [node]; owned */
-} held;
-
-static void _forget_held(void)
-{
-	held.part_ptr = NULL;
-	xfree(held.cpus);
-}
-
-static const uint32_t *_held_cpus(const part_record_t *part_ptr)
-{
-	if (held.part_ptr == part_ptr)
-		return held.cpus;
-	_forget_held();
-	held.cpus = xcalloc(node_record_count + 1, sizeof(*held.cpus));
-	held.part_ptr = part_ptr;
-	_hold_cpus(part_ptr, held.cpus);
-	return held.cpus;
-}
-
 extern void auc_part_rules_refresh(void)
 {
-	_forget_held();
 	owners = UNKNOWN;
-}
-
-extern void auc_and_most_cpus(const part_record_t *part_ptr,
-			      const auc_request_t *request, bitstr_t *nodes)
-{
-	uint32_t most = auc_most_cpus(part_ptr);
-	const uint32_t *cpus;
-	const struct aucsched_job *job = &request->job;
-	uint64_t want = job->cores_per_node ? job->cores_per_node : job->cores;
-
-	if (!most)
-		return;
-	cpus = _held_cpus(part_ptr);
-	for (int n = 0; n < node_record_count; n++)
-		if (bit_test(nodes, n) &&
-		    (cpus[n] + want * request->threads > most))
-			bit_clear(nodes, n);
 }
 
 static int _is_same(void *x, void *key)

@@ -311,6 +311,12 @@ static bool _simple_features(const char *features)
 /* CPUs a core that jobs may use, on all nodes; 0 if they differ. Job write lock. */
 static uint16_t all_threads;
 
+extern uint16_t auc_threads_of(const node_record_t *node_ptr)
+{
+	/* CPUs=cores in slurm.conf, whatever the hardware has: a CPU is a core. */
+	return (node_ptr->cpus == node_ptr->tot_cores) ? 1 : node_ptr->tpc;
+}
+
 /* CPUs a core on the nodes (NULL: all), 0 if they differ in it. */
 static uint16_t _count_threads(bitstr_t *nodes)
 {
@@ -321,9 +327,7 @@ static uint16_t _count_threads(bitstr_t *nodes)
 		if (!(node_ptr = node_record_table_ptr[n]) ||
 		    (nodes && !bit_test(nodes, n)))
 			continue;
-		/* CPUs=cores in slurm.conf, whatever the hardware has: a CPU is a core. */
-		here = (node_ptr->cpus == node_ptr->tot_cores) ? 1 :
-			node_ptr->tpc;
+		here = auc_threads_of(node_ptr);
 		if (threads && (here != threads))
 			return 0;
 		threads = here;
@@ -604,10 +608,8 @@ static void _read_numbers(const job_record_t *job_ptr,
 	n->most_cores = extent->most_cores;
 	n->most_gpus = extent->most_gpus;
 	n->sockets = extent->sockets;
-	if ((most = auc_most_cpus(part_ptr))) {
-		n->even = true;
+	if ((most = auc_most_cpus(part_ptr)))
 		n->most_cores = MAX(MIN(n->most_cores, most / n->threads), 1);
-	}
 }
 
 extern struct aucsched_alternative auc_as_alternative(const struct aucsched_job *job)

@@ -118,10 +118,6 @@ extern bool auc_may_meet_owners(const job_record_t *job_ptr,
 /* Takes off the nodes that are another user's, or on which the job must not meet him. */
 extern void auc_and_owners(job_record_t *job_ptr, bitstr_t *nodes);
 
-/* Takes off the nodes where MaxCPUsPerNode leaves no room for what the job wants there. */
-extern void auc_and_most_cpus(const part_record_t *part_ptr,
-			      const auc_request_t *request, bitstr_t *nodes);
-
 /* Whether the job is for that partition, which may be gone. */
 extern bool auc_has_partition(const job_record_t *job_ptr,
 			      const part_record_t *part_ptr);
@@ -197,6 +193,9 @@ extern struct aucsched_alternative auc_as_alternative(const struct aucsched_job 
 /* Whether the job takes its nodes as a whole. */
 extern bool auc_is_whole(const job_record_t *job_ptr,
 			 const part_record_t *part_ptr);
+
+/* CPUs of a core of the node that jobs may use. */
+extern uint16_t auc_threads_of(const node_record_t *node_ptr);
 
 /* How many GPUs each of a partition's nodes has at least. */
 extern uint32_t auc_fewest_gpus(const part_record_t *part_ptr);
@@ -297,11 +296,7 @@ extern bool auc_takes_jobs(int n);
 /* The one type of a node's GPUs, 0: none; AUC_GPU_TYPES if there are several. */
 extern uint32_t auc_gpu_type(const gres_node_state_t *gpus);
 
-/* How many of a gres nobody holds, of the type; type 0: of all. Job and node read
- * locks. */
-extern uint64_t auc_free_gres(const gres_node_state_t *gres, uint32_t type);
-
-/* Memory, and winners that have no room for it beside each other. */
+/* Memory. */
 
 /* Whether memory is given out in the partition. Conf and partition read locks. */
 extern bool auc_consumes_memory(const part_record_t *part_ptr);
@@ -310,15 +305,8 @@ extern bool auc_consumes_memory(const part_record_t *part_ptr);
 extern uint64_t auc_all_memory(int n);
 
 /*
- * Puts off winners that have no room beside those before them. RET how many; there should be
- * another cycle for them soon
- */
-extern uint32_t auc_put_off(auc_snapshot_t *snapshot,
-			    const struct aucsched_output *out);
-
-/*
- * What the library counts beside cores and GPUs: memory, GPUs by type where nodes have several
- * types, and other gres. Arrays are the snapshot's. Under the locks.
+ * What the library counts beside cores and GPUs: memory, CPUs of partitions, GPUs by type where nodes
+ * have several types, and other gres. Arrays are the snapshot's. Under the locks.
  */
 
 /* What a running job holds of them on one node: equal ones compare equal by memcmp(). */
@@ -330,26 +318,26 @@ typedef struct {
  * Says which there are, and what nodes have in all. Nodes must be there, and nothing be taken off
  * them. Conf and node read locks.
  */
-extern void auc_begin_resources(auc_snapshot_t *snapshot);
+extern void auc_add_resources(auc_snapshot_t *snapshot);
 
-/* What a job holds on node n, its number at. Before that is taken off the node. */
-extern void auc_look_at_holding(auc_snapshot_t *snapshot,
-				const job_record_t *job_ptr, int n, int at,
-				auc_holding_t *holding);
+/*
+ * What a job holds on node n, its number at, which is taken off the node.
+ * IN cores - that Slurm gave it there
+ */
+extern void auc_take_holding(auc_snapshot_t *snapshot,
+			     const job_record_t *job_ptr, int n, int at,
+			     int cores, auc_holding_t *holding);
 
-/* What one node of a place holds that is kept for a job, by the job's request; and takes it off the node. */
-extern void auc_look_at_promise(auc_snapshot_t *snapshot,
-				const auc_request_t *request,
-				const part_record_t *part_ptr,
-				const struct aucsched_segment *segment, int n,
-				auc_holding_t *holding);
+/* The same of a node of a place that is kept for a job, by the job's request. */
+extern void auc_take_promise(auc_snapshot_t *snapshot,
+			     const auc_request_t *request,
+			     const part_record_t *part_ptr,
+			     const struct aucsched_segment *segment, int n,
+			     auc_holding_t *holding);
 
 /* The running job that was added last holds this on each of its nodes. */
 extern void auc_add_running_uses(auc_snapshot_t *snapshot,
 				 const auc_holding_t *holding);
-
-/* What nodes have free, now that what runs has been taken off them. */
-extern void auc_end_resources(auc_snapshot_t *snapshot);
 
 /* What the job that is added next, or the next alternative, uses as its request says. */
 extern void auc_add_job_uses(auc_snapshot_t *snapshot,

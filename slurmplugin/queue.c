@@ -75,106 +75,64 @@ static void _and_features(job_record_t *job_ptr, bitstr_t *nodes)
 	FREE_NULL_BITMAP(fit);
 }
 
-/* Nodes whose memory does not limit the job more than their cores do. */
-static bool _memory_fits(const auc_snapshot_t *s,
-			 const auc_request_t *request, uint64_t have, int n)
+/* Whether a node has so much memory, where it is given to nobody for himself. */
+static bool _has_memory(const auc_snapshot_t *s, const auc_request_t *request,
+			int n)
 {
-	uint64_t memory = request->memory & ~MEM_PER_CPU, cpus;
+	uint64_t all = auc_all_memory(n), memory = request->memory & ~MEM_PER_CPU;
+	uint64_t cpus = request->threads * (uint64_t) (
+		request->job.cores_per_node ? request->job.cores_per_node :
+		MIN(s->nodes[n].free_cores, request->job.cores));
 
-	if (request->all_memory)
-		return have == auc_all_memory(n);
-	if (have < request->gpu_memory * request->job.max_gpus)
+	if (all < request->gpu_memory * request->job.max_gpus)
 		return false;
-	if (!memory)
-		return true;
-	if (!(request->memory & MEM_PER_CPU))
-		return have >= memory;
-	cpus = request->job.cores_per_node ? request->job.cores_per_node :
-		MIN(s->nodes[n].free_cores, request->job.cores);
-	return have / memory >= cpus * request->threads;
+	return !memory ||
+		(all / memory >= ((request->memory & MEM_PER_CPU) ? cpus : 1));
 }
 
-/*
- * Nodes with the job's type of GPU. Of those with several types the library counts each; one that
- * it can't count it is shown where there are enough of it.
- * OUT for_now - they will have
- */
-static bool _gpus_fit(const auc_snapshot_t *s, auc_request_t *request, int n,
-		      bool *for_now)
+/* Whether a node has the job's type of GPU. Of those with several types the library counts each. */
+static bool _has_type(const auc_snapshot_t *s, auc_request_t *request, int n)
 {
-	gres_node_state_t *gpus;
+	bool counted = true;
 
-	if (!request->gpu_type || (s->gpu_type[n] == request->gpu_type))
-		return true;
-	if (s->gpu_type[n] != AUC_GPU_TYPES)
-		return false;
-	/* Those who ask for no type may be given them in the same cycle. */
-	request->loose = true;
-	if (auc_counts_gres(s, gres_build_id("gpu"), request->gpu_type))
-		return true;
-	gpus = auc_node_gpus(node_record_table_ptr[n]);
-	request->approximate = *for_now = true;
-	return gpus && (auc_free_gres(gpus, request->gpu_type) >=
-			request->job.max_gpus);
-}
-
-/*
- * Nodes with so much of further gres that the library does not count: as of now.
- * OUT for_now - they will have
- */
-static bool _more_gres_fit(const auc_snapshot_t *s, auc_request_t *request,
-			   int n, bool *for_now)
-{
-	for (int i = 0; i < request->more_len; i++) {
-		const auc_gres_t *more = &request->more[i];
-		gres_node_state_t *gres;
-
-		if (auc_counts_gres(s, more->gres, more->type))
-			continue;
-		gres = auc_node_gres(node_record_table_ptr[n], more->gres);
-		request->approximate = true;
-		*for_now = gres;
-		if (!gres || (auc_free_gres(gres, more->type) < more->count))
-			return false;
+	if (s->gpu_type[n] == AUC_GPU_TYPES) {
+		counted = auc_counts_gres(s, gres_build_id("gpu"),
+					  request->gpu_type);
+		/* Those who ask for no type may be given them in the same cycle. */
+		request->loose = true;
+		request->approximate |= !counted;
+		return counted;
 	}
-	return true;
-}
-
-static bool _resources_fit(const auc_snapshot_t *s, auc_request_t *request,
-			   bool consumed, int n, bool *for_now)
-{
-	uint64_t all = auc_all_memory(n);
-
-	if (!_gpus_fit(s, request, n, for_now) ||
-	    !_more_gres_fit(s, request, n, for_now))
-		return false;
-	if (consumed && s->counts_memory && !request->all_memory)
-		return true;	/* the library knows */
-	if (_memory_fits(s, request, consumed ? s->free_memory[n] : all, n))
-		return true;
-	/* What is planned may differ. */
-	request->approximate = true;
-	*for_now = _memory_fits(s, request, all, n);
-	return false;
+	return s->gpu_type[n] == request->gpu_type;
 }
 
 static void _and_resources(const auc_snapshot_t *s, auc_request_t *request,
 			   const part_record_t *part_ptr, bitstr_t *nodes)
 {
-	bool consumed = auc_consumes_memory(part_ptr);
+	bool memory = (request->memory || request->gpu_memory) &&
+		!auc_consumes_memory(part_ptr);
 
-	if (!request->memory && !request->gpu_type && !request->gpu_memory &&
-	    !request->all_memory && !request->more_len)
+	if (!request->gpu_type && !memory)
 		return;
 	for (int n = 0; n < node_record_count; n++) {
-		bool for_now = false;
-
-		if (!bit_test(nodes, n) ||
-		    _resources_fit(s, request, consumed, n, &for_now))
+		if (!bit_test(nodes, n))
 			continue;
-		request->narrowed |= for_now;
-		bit_clear(nodes, n);
+		if (request->gpu_type && !_has_type(s, request, n))
+			bit_clear(nodes, n);
+		else if (memory && !_has_memory(s, request, n)) {
+			bit_clear(nodes, n);
+			request->approximate = true; /* what is planned may differ */
+		}
 	}
+}
+
+static bool _counts_all(const auc_snapshot_t *s, const auc_request_t *request)
+{
+	for (int i = 0; i < request->more_len; i++)
+		if (!auc_counts_gres(s, request->more[i].gres,
+				     request->more[i].type))
+			return false;
+	return true;
 }
 
 /* The partition's nodes that reservations leave to the job. RET as _eligible_nodes() */
@@ -290,13 +248,11 @@ static void _and_company(const job_queue_rec_t *record, auc_request_t *request,
 	bool owners = auc_may_meet_owners(record->job_ptr, record->part_ptr);
 	int before;
 
-	if (!owners && !auc_most_cpus(record->part_ptr) &&
-	    !request->socket_cores)
+	if (!owners && !request->socket_cores)
 		return;
 	before = bit_set_count(nodes);
 	if (owners)
 		auc_and_owners(record->job_ptr, nodes);
-	auc_and_most_cpus(record->part_ptr, request, nodes);
 	_and_sockets(request->socket_cores, nodes);
 	if (bit_set_count(nodes) < before)
 		request->narrowed = request->approximate = true;
@@ -320,6 +276,10 @@ static bool _eligible_nodes(const auc_snapshot_t *s,
 {
 	job_record_t *job_ptr = record->job_ptr;
 
+	if (!_counts_all(s, request)) {
+		*why = "gres";
+		return false;
+	}
 	if (!_unreserved(s, record, nodes, why))
 		return false;
 	_and_asked(job_ptr, request, feature, *nodes);
@@ -736,12 +696,6 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 	struct aucsched_job job = request->job;
 
 	memcpy(row.ways, found->ways, sizeof(row.ways));
-	if (auc_consumes_memory(record->part_ptr)) {
-		row.all_memory = request->all_memory;
-		row.memory = request->memory || request->gpu_memory ||
-			request->all_memory;
-	}
-
 	/* Preemption and the like can put a job before one of higher priority. */
 	if (s->in.jobs_len)
 		job.priority = MIN(job.priority,

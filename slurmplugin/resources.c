@@ -7,63 +7,6 @@
 #include "model.h"
 
 /*
- * A job that takes all that its nodes have of memory: its mask has the nodes of which nobody holds any,
- * but not what others that start with it take there. Of the winners those that have no room beside the
- * ones before them are put off to the next cycle, which sees what is left. They haven't missed a
- * start, and don't become Slurm's for it.
- *
- * Rows and arrays are the snapshot's, and the agent's thread alone looks at them: no lock.
- */
-
-extern bool auc_consumes_memory(const part_record_t *part_ptr)
-{
-	return (part_ptr->cr_type ? part_ptr->cr_type :
-		slurm_conf.select_type_param) & SELECT_MEMORY;
-}
-
-extern uint64_t auc_all_memory(int n)
-{
-	const node_record_t *node_ptr = node_record_table_ptr[n];
-
-	return node_ptr->real_memory -
-		MIN(node_ptr->mem_spec_limit, node_ptr->real_memory);
-}
-
-extern uint32_t auc_put_off(auc_snapshot_t *s,
-			    const struct aucsched_output *out)
-{
-	bitstr_t *some = bit_alloc(s->in.nodes_len); /* whose memory a winner takes, */
-	bitstr_t *whole = bit_copy(some), *nodes;	/* and all of it */
-	uint32_t put_off = 0;
-
-	for (uint32_t i = 0; i < s->in.jobs_len; i++) {
-		const struct aucsched_decision *decision = &out->decisions[i];
-		auc_row_t *row = &s->rows[i];
-
-		if ((decision->why != AUCSCHED_STARTS) || !row->memory)
-			continue;
-		nodes = bit_alloc(s->in.nodes_len);
-		for (uint32_t k = 0; k < decision->segments; k++) {
-			const struct aucsched_segment *segment =
-				&out->segments[decision->first_segment + k];
-
-			bit_nset(nodes, segment->first, segment->last);
-		}
-		row->put_off = bit_overlap_any(nodes, row->all_memory ? some :
-					       whole);
-		put_off += row->put_off;
-		if (!row->put_off)
-			bit_or(some, nodes);
-		if (!row->put_off && row->all_memory)
-			bit_or(whole, nodes);
-		FREE_NULL_BITMAP(nodes);
-	}
-	FREE_NULL_BITMAP(some);
-	FREE_NULL_BITMAP(whole);
-	return put_off;
-}
-
-/*
  * The nodes of the snapshot, before running jobs are looked at, and which of them take jobs.
  *
  * Node read lock. The arrays by node are the snapshot's.
@@ -95,7 +38,8 @@ static uint64_t _free_devices(const gres_node_state_t *gpus, uint32_t type)
 	return count;
 }
 
-extern uint64_t auc_free_gres(const gres_node_state_t *gres, uint32_t type)
+/* How many of a gres nobody holds, of the type; type 0: of all. Job and node read locks. */
+static uint64_t _free_gres(const gres_node_state_t *gres, uint32_t type)
 {
 	uint64_t count = 0;
 
@@ -131,7 +75,6 @@ static void _add_node(auc_snapshot_t *s, int n)
 	gres_node_state_t *gpus;
 
 	memset(node, 0, sizeof(*node));
-	s->free_memory[n] = 0;
 	s->gpu_type[n] = 0;
 	s->spare_gpus[n] = 0;
 	if (!node_ptr)
@@ -141,8 +84,6 @@ static void _add_node(auc_snapshot_t *s, int n)
 		node->free_cores = MIN(node->cores,
 			bit_set_count(node_ptr->node_spec_bitmap));
 	node->up = bit_test(avail_node_bitmap, n);
-	s->free_memory[n] = node_ptr->real_memory -
-		MIN(node_ptr->mem_spec_limit, node_ptr->real_memory);
 	if ((gpus = auc_node_gpus(node_ptr))) {
 		uint64_t held = MIN(gpus->gres_cnt_alloc, gpus->gres_cnt_avail);
 
@@ -156,9 +97,8 @@ static void _add_node(auc_snapshot_t *s, int n)
 extern void auc_add_nodes(auc_snapshot_t *s)
 {
 	AUC_GROW(s->nodes, s->nodes_cap, node_record_count);
-	AUC_GROW(s->free_memory, s->memory_cap, node_record_count);
-	AUC_GROW(s->gpu_type, s->type_cap, node_record_count);
-	AUC_GROW(s->spare_gpus, s->spare_cap, node_record_count);
+	AUC_GROW(s->gpu_type, s->gpu_type_cap, node_record_count);
+	AUC_GROW(s->spare_gpus, s->spare_gpus_cap, node_record_count);
 	s->in.nodes_len = node_record_count;
 	s->in.mask_words = (node_record_count + 63) / 64;
 	for (int n = 0; n < node_record_count; n++)
@@ -223,7 +163,7 @@ static void _add_shared(auc_snapshot_t *s, int n,
 		    (node->free_gpus + s->in.shared_gpus_len - s->first_shared[n] >=
 		     node->gpus))
 			continue;
-		AUC_GROW(s->shared_gpus, s->shared_cap,
+		AUC_GROW(s->shared_gpus, s->shared_gpus_cap,
 			 s->in.shared_gpus_len + 1);
 		AUC_GROW(s->unheld_shares, s->unheld_shares_cap,
 			 s->in.shared_gpus_len + 1);
@@ -247,7 +187,7 @@ extern void auc_add_shares(auc_snapshot_t *s)
 	}
 	if (!auc_share_gres())
 		return;
-	AUC_GROW(s->share_sizes, s->sizes_cap, node_record_count);
+	AUC_GROW(s->share_sizes, s->share_sizes_cap, node_record_count);
 	AUC_GROW(s->devices, s->devices_cap,
 		 (size_t) node_record_count * AUC_BINS);
 	memset(s->devices, 0, (size_t) node_record_count * AUC_BINS);
@@ -367,26 +307,40 @@ extern int auc_share_device(const auc_snapshot_t *s, int n, uint8_t bin,
 }
 
 /*
- * Memory, types of GPUs and other gres as the library's further resources.
+ * The library's further resources. The first are counted by the cluster's own rules, from what jobs hold:
+ * memory, in MB; where a job of the queue takes all of its nodes' memory, who has some of it, of which such a
+ * job takes as much as there is; and CPUs of partitions of which jobs may have so many on a node.
  *
- * Memory is resource 0 where it is counted, in MB. Each type of GPU that some node has beside
- * another is one more, up to what there is room for; jobs that ask for such a type use one of it
- * per GPU. Nodes of one type alone need none: masks tell them apart. Then each other gres is one,
- * and each type of it; shares of GPUs are none.
+ * Then each type of GPU that some node has beside another, up to what there is room for; jobs that
+ * ask for such a type use one of it per GPU. Nodes of one type alone need none: masks tell them apart.
+ * Then each other gres, and each type of it; shares of GPUs are none.
  */
 
-static uint32_t _of_gres(const auc_snapshot_t *s, uint32_t gres, uint32_t type)
+/* More than jobs that hold memory of one node. */
+#define MOST_HOLDERS 4096
+
+extern bool auc_consumes_memory(const part_record_t *part_ptr)
 {
-	for (uint32_t r = s->counts_memory; r < s->in.resources_len; r++)
-		if ((s->kinds[r].gres == gres) && (s->kinds[r].type == type))
-			return r;
-	return AUC_RESOURCES;
+	return (part_ptr->cr_type ? part_ptr->cr_type :
+		slurm_conf.select_type_param) & SELECT_MEMORY;
+}
+
+extern uint64_t auc_all_memory(int n)
+{
+	const node_record_t *node_ptr = node_record_table_ptr[n];
+
+	return !node_ptr ? 0 : node_ptr->real_memory -
+		MIN(node_ptr->mem_spec_limit, node_ptr->real_memory);
 }
 
 extern bool auc_counts_gres(const auc_snapshot_t *s, uint32_t gres,
 			    uint32_t type)
 {
-	return _of_gres(s, gres, type) < AUC_RESOURCES;
+	for (uint32_t r = 0; r < s->in.resources_len; r++)
+		if ((s->kinds[r].of == AUC_GRES) && (s->kinds[r].gres == gres) &&
+		    (s->kinds[r].type == type))
+			return true;
+	return false;
 }
 
 static struct aucsched_amount *_amount(auc_snapshot_t *s, uint32_t r, int n)
@@ -394,28 +348,18 @@ static struct aucsched_amount *_amount(auc_snapshot_t *s, uint32_t r, int n)
 	return &s->amounts[(size_t) r * s->in.nodes_len + n];
 }
 
-static bool _any_consumes_memory(void)
-{
-	part_record_t *part_ptr;
-
-	AUC_EACH(part_ptr, part_list)
-		if (auc_consumes_memory(part_ptr))
-			return true;
-	return false;
-}
-
-static void _add_kind(auc_snapshot_t *s, uint32_t gres, uint32_t type)
+static void _add_kind(auc_snapshot_t *s, auc_kind_t kind)
 {
 	if ((s->in.resources_len < AUC_RESOURCES) &&
-	    !auc_counts_gres(s, gres, type))
-		s->kinds[s->in.resources_len++] = (auc_kind_t) { gres, type };
+	    ((kind.of != AUC_GRES) || !auc_counts_gres(s, kind.gres, kind.type)))
+		s->kinds[s->in.resources_len++] = kind;
 }
 
 static void _add_types(auc_snapshot_t *s, uint32_t gres,
 		       const gres_node_state_t *here)
 {
 	for (int i = 0; i < here->type_cnt; i++)
-		_add_kind(s, gres, here->type_id[i]);
+		_add_kind(s, (auc_kind_t) { AUC_GRES, gres, here->type_id[i] });
 }
 
 /* All gres of a node that are neither GPUs nor shares of these. */
@@ -429,20 +373,29 @@ static void _add_others(auc_snapshot_t *s, const node_record_t *node_ptr)
 		if (auc_gres_is_gpu(gres->plugin_id) ||
 		    auc_gres_is_share(gres->plugin_id))
 			continue;
-		_add_kind(s, gres->plugin_id, 0);
+		_add_kind(s, (auc_kind_t) { AUC_GRES, gres->plugin_id });
 		_add_types(s, gres->plugin_id, gres->gres_data);
 	}
 }
 
-static void _add_kinds(auc_snapshot_t *s)
+static void _add_rules(auc_snapshot_t *s)
 {
-	uint32_t gpu = gres_build_id("gpu");
+	part_record_t *part_ptr;
+	job_record_t *job_ptr;
+	bool memory = false, all = false;
 
-	for (int n = 0; n < node_record_count; n++)
-		if (s->gpu_type[n] == AUC_GPU_TYPES)
-			_add_types(s, gpu, auc_node_gpus(node_record_table_ptr[n]));
-	for (int n = 0; n < node_record_count; n++)
-		_add_others(s, node_record_table_ptr[n]);
+	AUC_EACH(part_ptr, part_list)
+		memory |= auc_consumes_memory(part_ptr);
+	AUC_EACH(job_ptr, job_list)
+		all |= IS_JOB_PENDING(job_ptr) && job_ptr->details &&
+			!(job_ptr->details->pn_min_memory & ~MEM_PER_CPU);
+	if (memory)
+		_add_kind(s, (auc_kind_t) { AUC_MEMORY });
+	if (memory && all)
+		_add_kind(s, (auc_kind_t) { AUC_MEMORY_HOLDERS });
+	AUC_EACH(part_ptr, part_list)
+		if (auc_most_cpus(part_ptr))
+			_add_kind(s, (auc_kind_t) { AUC_PART_CPUS, .part_ptr = part_ptr });
 }
 
 /* A gres of the type, whoever holds it; type 0: all. */
@@ -457,41 +410,55 @@ static uint32_t _all_of_type(const gres_node_state_t *gres, uint32_t type)
 }
 
 /* What a node has in all, and of gres what is free. */
-static void _add_amounts(auc_snapshot_t *s, int n)
+static void _add_amount(auc_snapshot_t *s, uint32_t r, int n)
 {
+	const auc_kind_t *kind = &s->kinds[r];
+	struct aucsched_amount *a = _amount(s, r, n);
 	node_record_t *node_ptr = node_record_table_ptr[n];
+	gres_node_state_t *gres;
 
-	for (uint32_t r = 0; r < s->in.resources_len; r++) {
-		struct aucsched_amount *a = _amount(s, r, n);
-		gres_node_state_t *gres;
-
-		if (s->counts_memory && !r) {
-			a->total = MIN(s->free_memory[n], INT32_MAX);
-			continue;
-		}
-		gres = node_ptr ? auc_node_gres(node_ptr, s->kinds[r].gres) :
-			NULL;
-		a->total = gres ? _all_of_type(gres, s->kinds[r].type) : 0;
-		a->free = gres ? MIN(auc_free_gres(gres, s->kinds[r].type),
-				     a->total) : 0;
-		if (auc_gres_is_gpu(s->kinds[r].gres) && !s->nodes[n].free_gpus)
+	a->total = 0;
+	switch (kind->of) {
+	case AUC_MEMORY:
+		a->total = MIN(auc_all_memory(n), INT32_MAX);
+		break;
+	case AUC_MEMORY_HOLDERS:
+		a->total = MOST_HOLDERS;
+		break;
+	case AUC_PART_CPUS:
+		a->total = MIN(auc_most_cpus(kind->part_ptr), INT32_MAX);
+		break;
+	case AUC_GRES:
+		gres = node_ptr ? auc_node_gres(node_ptr, kind->gres) : NULL;
+		if (gres)
+			a->total = _all_of_type(gres, kind->type);
+		a->free = gres ? MIN(_free_gres(gres, kind->type), a->total) : 0;
+		if (auc_gres_is_gpu(kind->gres) && !s->nodes[n].free_gpus)
 			a->free = 0;
+		s->unheld[(size_t) r * s->in.nodes_len + n] = a->total - a->free;
+		return;
 	}
+	a->free = a->total;
 }
 
-extern void auc_begin_resources(auc_snapshot_t *s)
+extern void auc_add_resources(auc_snapshot_t *s)
 {
-	s->counts_memory = _any_consumes_memory();
-	s->in.resources_len = s->counts_memory;
-	_add_kinds(s);
+	uint32_t gpu = gres_build_id("gpu");
+
+	s->in.resources_len = 0;
+	_add_rules(s);
+	for (int n = 0; n < node_record_count; n++)
+		if (s->gpu_type[n] == AUC_GPU_TYPES)
+			_add_types(s, gpu, auc_node_gpus(node_record_table_ptr[n]));
+	for (int n = 0; n < node_record_count; n++)
+		_add_others(s, node_record_table_ptr[n]);
 	AUC_GROW(s->amounts, s->amounts_cap,
 		 (size_t) s->in.resources_len * s->in.nodes_len);
 	AUC_GROW(s->unheld, s->unheld_cap,
 		 (size_t) s->in.resources_len * s->in.nodes_len);
-	for (int n = 0; n < node_record_count; n++)
-		_add_amounts(s, n);
-	for (size_t i = 0; i < (size_t) s->in.resources_len * s->in.nodes_len; i++)
-		s->unheld[i] = s->amounts[i].total - s->amounts[i].free;
+	for (uint32_t r = 0; r < s->in.resources_len; r++)
+		for (int n = 0; n < node_record_count; n++)
+			_add_amount(s, r, n);
 }
 
 /* How many of the devices that a job holds there are of the type. */
@@ -525,123 +492,119 @@ static uint64_t _held_by(const gres_job_state_t *held,
 	return 0;
 }
 
-static uint32_t _held_of(const job_record_t *job_ptr, const auc_kind_t *kind,
-			 int n, int at)
+static uint64_t _held_gres(const job_record_t *job_ptr, const auc_kind_t *kind,
+			   int n, int at)
 {
 	const gres_node_state_t *here =
 		auc_node_gres(node_record_table_ptr[n], kind->gres);
 	uint64_t count = 0;
 	gres_state_t *gres;
 
-	if (!here)
-		return 0;
-	AUC_EACH(gres, job_ptr->gres_list_alloc)
+	AUC_EACH(gres, here ? job_ptr->gres_list_alloc : NULL)
 		if (gres->plugin_id == kind->gres)
 			count += _held_by(gres->gres_data, here, at, kind->type);
-	return MIN(count, INT32_MAX);
+	return count;
 }
 
-extern void auc_look_at_holding(auc_snapshot_t *s, const job_record_t *job_ptr,
-				int n, int at, auc_holding_t *holding)
+extern void auc_take_holding(auc_snapshot_t *s, const job_record_t *job_ptr,
+			     int n, int at, int cores, auc_holding_t *holding)
 {
 	const job_resources_t *held = job_ptr->job_resrcs;
+	uint64_t memory = held->memory_allocated ? held->memory_allocated[at] : 0;
 
 	memset(holding, 0, sizeof(*holding));
 	for (uint32_t r = 0; r < s->in.resources_len; r++) {
-		uint32_t *unheld = &s->unheld[(size_t) r * s->in.nodes_len + n];
+		const auc_kind_t *kind = &s->kinds[r];
+		uint32_t *left = &_amount(s, r, n)->free;
+		uint64_t amount = 0;
 
-		if (s->counts_memory && !r) {
-			if (held->memory_allocated)
-				holding->amounts[r] = MIN(held->memory_allocated[at],
-							  MIN(s->free_memory[n], INT32_MAX));
-			continue;
-		}
 		/* No more than the node says that is held, by all jobs together. */
-		holding->amounts[r] = MIN(_held_of(job_ptr, &s->kinds[r], n, at),
-					  *unheld);
-		*unheld -= holding->amounts[r];
+		if (kind->of == AUC_GRES)
+			left = &s->unheld[(size_t) r * s->in.nodes_len + n];
+		if (!*left)
+			continue;
+		if (kind->of == AUC_GRES)
+			amount = _held_gres(job_ptr, kind, n, at);
+		else if (kind->of == AUC_MEMORY)
+			amount = memory;
+		else if (kind->of == AUC_MEMORY_HOLDERS)
+			amount = memory > 0;
+		else if (kind->part_ptr == job_ptr->part_ptr)
+			amount = (uint64_t) cores * auc_threads_of(node_record_table_ptr[n]);
+		holding->amounts[r] = MIN(amount, *left);
+		*left -= holding->amounts[r];
 	}
-}
-
-static struct aucsched_use *_next_use(struct aucsched_use **uses, size_t *cap,
-				      uint32_t *len, uint32_t of, uint32_t r)
-{
-	struct aucsched_use *use;
-
-	AUC_GROW(*uses, *cap, *len + 1);
-	use = &(*uses)[(*len)++];
-	*use = (struct aucsched_use) { .of = of, .resource = r };
-	return use;
 }
 
 extern void auc_add_running_uses(auc_snapshot_t *s, const auc_holding_t *holding)
 {
 	for (uint32_t r = 0; r < s->in.resources_len; r++)
-		if (holding->amounts[r])
-			_next_use(&s->running_uses, &s->running_uses_cap,
-				  &s->in.running_uses_len,
-				  s->in.running_len - 1, r)->per_node =
-				holding->amounts[r];
+		if (holding->amounts[r]) {
+			AUC_GROW(s->running_uses, s->running_uses_cap,
+				 s->in.running_uses_len + 1);
+			s->running_uses[s->in.running_uses_len++] =
+				(struct aucsched_use) {
+				.of = s->in.running_len - 1, .resource = r,
+				.per_node = holding->amounts[r] };
+		}
 }
 
-extern void auc_end_resources(auc_snapshot_t *s)
+/* What a request uses of a kind; nothing is all zeros. */
+static struct aucsched_use _use(const auc_kind_t *kind,
+				const auc_request_t *request,
+				const part_record_t *part_ptr)
 {
-	if (!s->counts_memory)
-		return;
-	for (int n = 0; n < node_record_count; n++)
-		_amount(s, 0, n)->free = MIN(s->free_memory[n],
-					     _amount(s, 0, n)->total);
-}
+	uint64_t memory = auc_consumes_memory(part_ptr) ?
+		request->memory & ~MEM_PER_CPU : 0;
+	uint64_t gpu_memory = auc_consumes_memory(part_ptr) ?
+		request->gpu_memory : 0;
+	struct aucsched_use use = { 0 };
 
-/* By ascending resource, of each the sum of what is asked for. */
-static void _add_gres_uses(auc_snapshot_t *s, struct aucsched_use **uses,
-			   size_t *cap, uint32_t *len, uint32_t of,
-			   const auc_request_t *request)
-{
-	for (uint32_t r = s->counts_memory; r < s->in.resources_len; r++) {
-		const auc_kind_t *kind = &s->kinds[r];
-		struct aucsched_use use = { 0 };
-		bool gpu = auc_gres_is_gpu(kind->gres);
-
-		if (gpu && kind->type && (kind->type == request->gpu_type))
-			use.per_gpu = 1;
-		for (int i = 0; i < request->more_len; i++) {
-			const auc_gres_t *more = &request->more[i];
-
-			if ((more->gres == kind->gres) &&
-			    ((more->type == kind->type) || !kind->type))
+	switch (kind->of) {
+	case AUC_MEMORY:
+		if (gpu_memory)
+			use.per_gpu = MIN(gpu_memory, INT32_MAX);
+		else if (request->memory & MEM_PER_CPU)
+			use.per_core = MIN(memory * request->threads, INT32_MAX);
+		else
+			use.per_node = MIN(memory, INT32_MAX);
+		break;
+	case AUC_MEMORY_HOLDERS:
+		use.per_node = request->all_memory ? MOST_HOLDERS :
+			memory || gpu_memory;
+		break;
+	case AUC_PART_CPUS:
+		if (kind->part_ptr == part_ptr)
+			use.per_core = request->threads;
+		break;
+	case AUC_GRES:
+		use.per_gpu = auc_gres_is_gpu(kind->gres) && kind->type &&
+			(kind->type == request->gpu_type);
+		for (int i = 0; i < request->more_len; i++)
+			if ((request->more[i].gres == kind->gres) &&
+			    ((request->more[i].type == kind->type) || !kind->type))
 				use.per_node = MIN((uint64_t) use.per_node +
-						   more->count, INT32_MAX);
-		}
-		if (use.per_gpu || use.per_node) {
-			struct aucsched_use *next =
-				_next_use(uses, cap, len, of, r);
-
-			next->per_gpu = use.per_gpu;
-			next->per_node = use.per_node;
-		}
+						   request->more[i].count, INT32_MAX);
+		break;
 	}
+	return use;
 }
 
+/* By ascending resource. */
 static void _add_uses(auc_snapshot_t *s, struct aucsched_use **uses, size_t *cap,
 		      uint32_t *len, uint32_t of, const auc_request_t *request,
 		      const part_record_t *part_ptr)
 {
-	uint64_t memory = request->memory & ~MEM_PER_CPU;
+	for (uint32_t r = 0; r < s->in.resources_len; r++) {
+		struct aucsched_use use = _use(&s->kinds[r], request, part_ptr);
 
-	/* Of a job that takes all of a node's memory the masks know. */
-	if ((memory || request->gpu_memory) && !request->all_memory &&
-	    s->counts_memory && auc_consumes_memory(part_ptr)) {
-		struct aucsched_use *use = _next_use(uses, cap, len, of, 0);
-
-		if (request->gpu_memory)
-			use->per_gpu = MIN(request->gpu_memory, INT32_MAX);
-		else if (request->memory & MEM_PER_CPU)
-			use->per_core = MIN(memory * request->threads, INT32_MAX);
-		else
-			use->per_node = MIN(memory, INT32_MAX);
+		if (!use.per_node && !use.per_core && !use.per_gpu)
+			continue;
+		use.of = of;
+		use.resource = r;
+		AUC_GROW(*uses, *cap, *len + 1);
+		(*uses)[(*len)++] = use;
 	}
-	_add_gres_uses(s, uses, cap, len, of, request);
 }
 
 extern bool auc_names_type(const auc_request_t *request)
@@ -653,36 +616,24 @@ extern bool auc_names_type(const auc_request_t *request)
 	return names;
 }
 
-extern void auc_look_at_promise(auc_snapshot_t *s, const auc_request_t *request,
-				const part_record_t *part_ptr,
-				const struct aucsched_segment *segment, int n,
-				auc_holding_t *holding)
+extern void auc_take_promise(auc_snapshot_t *s, const auc_request_t *request,
+			     const part_record_t *part_ptr,
+			     const struct aucsched_segment *segment, int n,
+			     auc_holding_t *holding)
 {
-	struct aucsched_use *uses = NULL;
-	size_t cap = 0;
-	uint32_t len = 0;
-
 	memset(holding, 0, sizeof(*holding));
-	_add_uses(s, &uses, &cap, &len, 0, request, part_ptr);
-	if (request->all_memory && s->counts_memory) {
-		holding->amounts[0] = s->free_memory[n];
-		s->free_memory[n] = 0;
-	}
-	for (uint32_t i = 0; i < len; i++) {
-		uint32_t r = uses[i].resource;
-		uint64_t want = uses[i].per_node +
-			(uint64_t) uses[i].per_core * segment->cores +
-			(uint64_t) uses[i].per_gpu * segment->gpus;
+	for (uint32_t r = 0; r < s->in.resources_len; r++) {
+		struct aucsched_use use = _use(&s->kinds[r], request, part_ptr);
+		struct aucsched_amount *a = _amount(s, r, n);
+		uint64_t want = use.per_node +
+			(uint64_t) use.per_core * segment->cores +
+			(uint64_t) use.per_gpu * segment->gpus;
 
-		if (s->counts_memory && !r) {
-			holding->amounts[r] = MIN(want, s->free_memory[n]);
-			s->free_memory[n] -= holding->amounts[r];
-			continue;
-		}
-		holding->amounts[r] = MIN(want, _amount(s, r, n)->free);
-		_amount(s, r, n)->free -= holding->amounts[r];
+		if ((s->kinds[r].of == AUC_MEMORY) && request->all_memory)
+			want = a->free;
+		holding->amounts[r] = MIN(want, a->free);
+		a->free -= holding->amounts[r];
 	}
-	xfree(uses);
 }
 
 extern void auc_add_job_uses(auc_snapshot_t *s, const auc_request_t *request,

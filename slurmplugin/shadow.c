@@ -335,8 +335,7 @@ extern void auc_shadow_note(const auc_snapshot_t *s,
 			continue;
 		/* What users would be told, for when Slurm starts the job. */
 		memo->verdict = out->decisions[row].why + 1;
-		if ((out->decisions[row].why != AUCSCHED_STARTS) ||
-		    s->rows[row].put_off)
+		if (out->decisions[row].why != AUCSCHED_STARTS)
 			continue;
 		/* Slurm may have started it while the auction decided. */
 		if (job_ptr && IS_JOB_PENDING(job_ptr) && job_ptr->details)

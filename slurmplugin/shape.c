@@ -175,7 +175,7 @@ static const char *_shape_whole(const auc_numbers_t *n, plan_t *plan)
 	uint64_t nodes;
 
 	if (!cpus || (n->tasks_per_node && !n->tasks) || n->job_gpus ||
-	    n->socket_tasks)
+	    n->socket_tasks || (n->most_cores && (n->most_cores < n->node_cores)))
 		return "exclusive";
 	nodes = MAX(n->min_nodes, _divide_up(n->min_cpus, cpus));
 	if (n->tasks_per_node)
@@ -301,8 +301,7 @@ static const char *_tasks_per_node(const auc_numbers_t *n, plan_t *plan,
 /* Any number of cores of any node will do. */
 static bool _is_free(const auc_numbers_t *n, uint64_t tasks)
 {
-	if (_least_cpus(n, n->max_gpus) || n->job_gpus || n->socket_tasks ||
-	    n->even)
+	if (_least_cpus(n, n->max_gpus) || n->job_gpus || n->socket_tasks)
 		return false;
 	if (_per_task(n) > 1)
 		return tasks && (_per_task(n) <= _used_threads(n));

@@ -117,7 +117,6 @@ typedef struct {
 	bool tasks_go_by_gpus;	/* --ntasks-per-gpu: no node more than asked for */
 	uint32_t socket_tasks;	/* most tasks a socket */
 	uint32_t sockets;	/* of a node, the fewest */
-	bool even;		/* a node's cores are limited: as many on each */
 	uint32_t most_nodes, most_cores, most_gpus; /* there are such nodes: how many; of one */
 	uint32_t minutes;	/* INFINITE or NO_VAL: no limit */
 	uint16_t threads;	/* CPUs a core */

@@ -45,7 +45,7 @@ static uint8_t _job_gpus(const job_record_t *job_ptr, int at)
 static void _add_segment(auc_snapshot_t *s, struct aucsched_running *running,
 			 int n, uint16_t cores, uint8_t gpus, uint8_t bin)
 {
-	auc_add_segment(&s->segments, &s->segments_cap,
+	auc_add_segment(&s->running_segments, &s->running_segments_cap,
 			&s->in.running_segments_len, running->first_segment, n,
 			cores, gpus, bin);
 	running->segments = s->in.running_segments_len - running->first_segment;
@@ -82,7 +82,6 @@ static void _take_off(auc_snapshot_t *s, struct aucsched_running *running,
 		      const job_record_t *job_ptr, int n, int at, int cores,
 		      uint8_t bin)
 {
-	const job_resources_t *held = job_ptr->job_resrcs;
 	struct aucsched_node *node = &s->nodes[n];
 	uint8_t gpus = _job_gpus(job_ptr, at);
 
@@ -91,9 +90,6 @@ static void _take_off(auc_snapshot_t *s, struct aucsched_running *running,
 	node->free_cores -= cores;
 	gpus = MIN(gpus, s->spare_gpus[n]);
 	s->spare_gpus[n] -= gpus;
-	if (held->memory_allocated)
-		s->free_memory[n] -= MIN(held->memory_allocated[at],
-					 s->free_memory[n]);
 	if (cores)
 		_add_segment(s, running, n, cores, gpus, bin);
 }
@@ -122,10 +118,11 @@ static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
 		if (!bit_test(held->node_bitmap, n))
 			continue;
 		cores = node_record_table_ptr[n]->tot_cores;
-		taken = auc_gave_cores(job_ptr) ? 0 :
-			bit_set_count_range(held->core_bitmap, first,
+		taken = bit_set_count_range(held->core_bitmap, first,
 					    first + cores);
-		auc_look_at_holding(s, job_ptr, n, at, &here);
+		auc_take_holding(s, job_ptr, n, at, taken, &here);
+		if (auc_gave_cores(job_ptr))
+			taken = 0;
 		share = auc_take_share(s, job_ptr, n, at);
 		if (memcmp(&here, &before, sizeof(here)) ||
 		    (share.share != running.share)) {
@@ -185,7 +182,7 @@ static void _add_kept(auc_snapshot_t *s, const auc_hold_t *hold,
 
 	node->free_cores -= cores;
 	s->spare_gpus[n] -= gpus;
-	auc_look_at_promise(s, request, part_ptr, segment, n, &holding);
+	auc_take_promise(s, request, part_ptr, segment, n, &holding);
 	if (cores)
 		_add_segment(s, &running, n, cores, gpus, 0);
 	_end_running(s, &running, NULL, &holding);
@@ -285,24 +282,8 @@ static void _clear(auc_snapshot_t *s, uint32_t cycle)
 /* The arrays have moved as they grew. */
 static void _point_to_arrays(auc_snapshot_t *s)
 {
-	s->in.nodes = s->nodes;
-	s->in.running = s->running;
-	s->in.running_segments = s->segments;
-	s->in.jobs = s->jobs;
-	s->in.masks = s->masks;
-	s->in.alternatives = s->alternatives;
-	s->in.stores = s->stores;
-	s->in.job_reads = s->job_reads;
-	s->in.running_reads = s->running_reads;
-	s->in.amounts = s->amounts;
-	s->in.job_uses = s->job_uses;
-	s->in.alternative_uses = s->alternative_uses;
-	s->in.running_uses = s->running_uses;
-	s->in.quotas = s->quotas;
-	s->in.job_charges = s->job_charges;
-	s->in.alternative_charges = s->alternative_charges;
-	s->in.share_sizes = s->share_sizes;
-	s->in.shared_gpus = s->shared_gpus;
+#define POINT(type, name) s->in.name = s->name;
+	AUC_SHOWN_ARRAYS(POINT)
 }
 
 /* Something else has the job wait: Slurm's reason says it. */
@@ -328,9 +309,8 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_add_topology(s, library);
 	auc_add_asleep(s);
 	auc_add_stores(s, settings);
-	auc_begin_resources(s);
+	auc_add_resources(s);
 	_add_running(s);
-	auc_end_resources(s);
 	auc_rights_begin(s, settings->preempt);
 	auc_add_queue(s, settings, hooks, cycle);
 	auc_rights_end(s);
@@ -342,36 +322,9 @@ extern void auc_snapshot_free(auc_snapshot_t *s)
 {
 	auc_claims_free(&s->claims);
 	auc_claims_free(&s->first);
-	xfree(s->nodes);
-	xfree(s->running);
-	xfree(s->segments);
-	xfree(s->jobs);
-	xfree(s->masks);
-	xfree(s->rows);
-	xfree(s->runners);
-	xfree(s->stakes);
-	xfree(s->preferences);
-	xfree(s->alternatives);
-	xfree(s->stores);
-	xfree(s->job_reads);
-	xfree(s->running_reads);
-	xfree(s->amounts);
-	xfree(s->unheld);
-	xfree(s->job_uses);
-	xfree(s->alternative_uses);
-	xfree(s->running_uses);
-	xfree(s->quotas);
-	xfree(s->job_charges);
-	xfree(s->alternative_charges);
-	xfree(s->free_memory);
-	xfree(s->gpu_type);
-	xfree(s->spare_gpus);
-	xfree(s->share_sizes);
-	xfree(s->shared_gpus);
-	xfree(s->first_shared);
-	xfree(s->unheld_shares);
-	xfree(s->devices);
+#define FREE(type, name) xfree(s->name);
+	AUC_SHOWN_ARRAYS(FREE)
+	AUC_OWN_ARRAYS(FREE)
 	FREE_NULL_BITMAP(s->asleep);
-	xfree(s->held);
 	memset(s, 0, sizeof(*s));
 }

@@ -58,9 +58,6 @@ typedef struct {
 	bool approximate;
 	bool reads;		/* it names an input file */
 	bool lets_sleep;	/* it is not shown nodes that are powered down */
-	bool put_off;		/* it won, and waits for the next cycle: see resources.c */
-	bool memory;		/* it consumes some, */
-	bool all_memory;	/* and all of its nodes' */
 	bool loose;		/* as in its request, and so is what follows */
 	bool narrowed;
 	bool binds_gpus;
@@ -84,65 +81,62 @@ typedef struct {
 #define AUC_BINS (2 * AUCSCHED_MAX_GPUS)
 
 /* So many resources beside cores and GPUs are counted at most: see resources.c. */
-#define AUC_RESOURCES 16
+#define AUC_RESOURCES 48
 
-/* One of these: a gres, or one type of it. */
+/* One of these. */
 typedef struct {
+	enum {
+		AUC_MEMORY,
+		AUC_MEMORY_HOLDERS, /* jobs that have some of a node's */
+		AUC_PART_CPUS,	/* of a partition's jobs, which may have so many on a node */
+		AUC_GRES
+	} of;
 	uint32_t gres, type;	/* gres ids; type 0: of whatever type */
+	const part_record_t *part_ptr; /* good as long as config is */
 } auc_kind_t;
 
 typedef struct aucsched_left auc_delegation_t;
 
 #define AUC_LEFT_MAX 24
 
+/* The arrays, as X(type, name): those that the library is shown, */
+#define AUC_SHOWN_ARRAYS(X) \
+	X(struct aucsched_node, nodes) X(struct aucsched_running, running) \
+	X(struct aucsched_segment, running_segments) X(struct aucsched_job, jobs) \
+	X(uint64_t, masks) X(struct aucsched_alternative, alternatives) \
+	X(struct aucsched_store, stores) X(struct aucsched_read, job_reads) \
+	X(struct aucsched_read, running_reads) X(struct aucsched_amount, amounts) \
+	X(struct aucsched_use, job_uses) X(struct aucsched_use, alternative_uses) \
+	X(struct aucsched_use, running_uses) X(uint64_t, quotas) \
+	X(struct aucsched_charge, job_charges) X(struct aucsched_charge, alternative_charges) \
+	X(uint32_t, share_sizes) X(struct aucsched_shared_gpu, shared_gpus)
+
+/*
+ * and others. Of each node: preferences, of which the library makes tiers; gpu_type, 0:
+ * no GPUs, AUC_GPU_TYPES: several types; spare_gpus, held by nobody; first_shared, its first of
+ * shared_gpus, and one more at the end; devices, [node][bin - 1], which device a bin is, plus 1, 0: not
+ * known yet. unheld and unheld_shares are as amounts and shared_gpus: held, by jobs that are not looked
+ * at yet. stakes are of those who may be preempted; the library makes prices of them. held are job
+ * ids, for which the limits have less room than rows want.
+ */
+#define AUC_OWN_ARRAYS(X) \
+	X(auc_row_t, rows) X(auc_runner_t, runners) \
+	X(struct aucsched_preference, preferences) X(struct aucsched_stake, stakes) \
+	X(uint32_t, unheld) X(uint32_t, gpu_type) X(uint8_t, spare_gpus) \
+	X(uint32_t, first_shared) X(uint32_t, unheld_shares) X(uint8_t, devices) X(uint32_t, held)
+
+#define AUC_ARRAY(type, name) \
+	type *name; \
+	size_t name##_cap;
+
 typedef struct {
 	struct aucsched_input in; /* points into what follows */
-	struct aucsched_node *nodes;
-	struct aucsched_running *running;
-	struct aucsched_segment *segments;
-	struct aucsched_job *jobs;
-	uint64_t *masks;
-	struct aucsched_alternative *alternatives;
-	struct aucsched_store *stores;
-	struct aucsched_read *job_reads, *running_reads;
-	struct aucsched_amount *amounts;
-	struct aucsched_use *job_uses, *alternative_uses, *running_uses;
-	uint64_t *quotas;
-	struct aucsched_charge *job_charges, *alternative_charges;
-	auc_row_t *rows;
-	auc_runner_t *runners;	/* [running] */
-	size_t runners_cap;
-	struct aucsched_preference *preferences; /* [node]; the library makes tiers of them */
-	size_t preferences_cap;
-	struct aucsched_stake *stakes; /* of those who may be preempted; the library makes prices of them */
-	size_t stakes_cap;
-	uint32_t stakes_len;
+	AUC_SHOWN_ARRAYS(AUC_ARRAY)
+	AUC_OWN_ARRAYS(AUC_ARRAY)
+	uint32_t stakes_len, held_len;
 	int priority_shift;	/* priorities are 2^this as large as Slurm's, for prices below them */
-	size_t nodes_cap, running_cap, segments_cap, jobs_cap, masks_cap,
-		rows_cap, alternatives_cap,
-		stores_cap, job_reads_cap, running_reads_cap, amounts_cap,
-		job_uses_cap, alternative_uses_cap, running_uses_cap,
-		quotas_cap, job_charges_cap, alternative_charges_cap;
-	bool counts_memory;	/* it is resource 0 */
-	auc_kind_t kinds[AUC_RESOURCES]; /* [resource], but for memory */
-	uint32_t *unheld;	/* as amounts: held, by jobs that are not looked at yet */
-	size_t unheld_cap;
-	uint64_t *free_memory;	/* [node], MB */
-	uint32_t *gpu_type;	/* [node], 0: no GPUs, AUC_GPU_TYPES: several types */
-	uint8_t *spare_gpus;	/* [node], held by nobody */
-	/* Shares of GPUs: see resources.c. */
-	uint32_t *share_sizes;	/* [node] */
-	struct aucsched_shared_gpu *shared_gpus;
-	uint32_t *first_shared;	/* [node], and one more: its first of these */
-	uint32_t *unheld_shares; /* as shared_gpus: held, by jobs that are not looked at yet */
-	uint8_t *devices;	/* [node][bin - 1]: which device it is, plus 1; 0: not known yet */
-	size_t sizes_cap, shared_cap, first_shared_cap, unheld_shares_cap,
-		devices_cap;
+	auc_kind_t kinds[AUC_RESOURCES]; /* [resource] */
 	bitstr_t *asleep;	/* nodes that are powered down; NULL: none */
-	size_t memory_cap, type_cap, spare_cap;
-	uint32_t *held;		/* job ids, for which the limits have less room than rows want */
-	uint32_t held_len;
-	size_t held_cap;
 	uint32_t queue;		/* records of the queue, left ones too */
 	uint32_t beyond;	/* of these, behind all that the library was given */
 	uint32_t left_jobs;	/* records left to Slurm, */

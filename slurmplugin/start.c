@@ -744,7 +744,7 @@ extern void auc_start(const auc_snapshot_t *s,
 		/* Those for whom others have to end come last: victims.c. */
 		if ((turn != _turn(s, out, row)) ||
 		    (out->decisions[row].why != AUCSCHED_STARTS) ||
-		    out->decisions[row].victims || s->rows[row].put_off)
+		    out->decisions[row].victims)
 			continue;
 		if (turn >= s->in.jobs_len)
 			auc_turns_take(s, row, hooks, starts, idle);

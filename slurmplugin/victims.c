@@ -329,8 +329,7 @@ static bool _is_free(const round_t *round,
 static bool _waits(const round_t *round, uint32_t row)
 {
 	return (round->out->decisions[row].why == AUCSCHED_STARTS) &&
-		round->out->decisions[row].victims &&
-		!round->s->rows[row].put_off;
+		round->out->decisions[row].victims;
 }
 
 /* The cores of the nodes of all starts that wait: idle, and of those that are to end. */

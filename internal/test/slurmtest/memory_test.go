@@ -61,3 +61,26 @@ func TestMemoryBinds(t *testing.T) {
 	require.LessOrEqual(t, auction[0], stock[0]+siteInterval, "mean wait")
 	require.LessOrEqual(t, auction[1], stock[1]+siteInterval, "makespan")
 }
+
+// A job that takes all memory of its node shares it with nobody who has some; all is decided, none fails.
+func TestAllMemory(t *testing.T) {
+	beside(t)
+	mostlyAuction(t, func(t *testing.T, m mode) {
+		c := cluster(t, m, Config{
+			Groups:               []Group{{Nodes: 2, Sockets: 1, Cores: 8, Threads: 1, MemoryMB: 4000}},
+			SelectTypeParameters: "CR_Core_Memory",
+		})
+		w := watch(t, c)
+		var ids []uint32
+		for _, mem := range []string{"500", "0", "0", "500", "0", "500"} {
+			id := submit(t, c, "sleep 3", "-n1", "--mem="+mem, "--time=1", "-o", "/dev/null")
+			w.Expect(id, Ask{MinCPUs: 1, MaxNodes: 1, MemoryMB: map[string]int{"500": 500, "0": 4000}[mem]})
+			ids = append(ids, id)
+		}
+		require.NoError(t, c.WaitEmpty(t.Context(), 60*time.Second))
+		require.NoError(t, c.RanOnce(ids))
+		if m.name == "auction" {
+			requireAuctioned(t, c, ids)
+		}
+	})
+}
