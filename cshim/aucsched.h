@@ -430,13 +430,13 @@ int aucsched_cycle(int64_t handle, const struct aucsched_input *in, struct aucsc
 /* What says how soon a node is used. */
 struct aucsched_preference {
 	uint32_t weight; /* lower ones first */
-	uint8_t asleep;  /* powered down: after others of its weight */
+	uint8_t asleep;  /* powered down: after all others */
 	uint8_t spread;  /* the least loaded of these first, whatever their weight */
 	uint8_t reserved[2];
 };
 
 /*
- * Sets the tiers of nodes, for a caller that has none of its own: by weight; of one weight awake ones first, and of both those
+ * Sets the tiers of nodes, for a caller that has none of its own: awake ones first; of these by weight; of one weight those
  * without GPUs. Where there are more weights than tiers have room for, neighbours count as one. Returns AUCSCHED_OK or a
  * negative code.
  */

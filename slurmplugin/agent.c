@@ -92,7 +92,6 @@ static auc_select_hooks_t *hooks;
 static uint32_t cycle_number;
 static int64_t paced_ms;	/* from the last begin of a cycle to the next at least */
 static bool failing;		/* the last cycle came to no decision */
-static bool waking;		/* this cycle is for jobs that nodes are woken for */
 static auc_waits_t waits;	/* for places that are kept until others have ended */
 static bool asks;		/* there is somebody left to ask about: see overdue.c */
 static time_t looked;		/* of the last snapshot, if it led to no start though there was time; or 0 */
@@ -131,14 +130,6 @@ static void _wake(void)
 		cycles.wanted_ms = now;
 		slurm_cond_signal(&cycles.wake);
 	}
-	slurm_mutex_unlock(&cycles.lock);
-}
-
-/* Has the next cycle come as soon as cycles may. */
-static void _soon(void)
-{
-	slurm_mutex_lock(&cycles.lock);
-	cycles.wanted_ms = 1;
 	slurm_mutex_unlock(&cycles.lock);
 }
 
@@ -357,7 +348,7 @@ static void _stand_aside(void)
 	_set_hooks(false);
 	if (!in_shadow)
 		_idle();
-	asks = waking = false;
+	asks = false;
 	waits = AUC_NOBODY;
 }
 
@@ -626,27 +617,10 @@ static bool _start_overdue(const struct aucsched_output *out)
 }
 
 /*
- * Some jobs wait for nodes that sleep: the next cycle, which comes soon, lets them have those.
- * The one after that is a usual one again.
- * RET whether jobs wait for that one, so that it must not be skipped
- */
-static bool _wake_nodes(const struct aucsched_output *out)
-{
-	bool wait = auc_may_wake(&snapshot, out, waking);
-
-	waking = wait && !waking;
-	if (waking)
-		_soon();
-	return wait && !waking;
-}
-
-/*
  * IN locked - how long the cycle has held the locks, us, but for starts
- * OUT more - the next cycle has something to do, whatever happens until then
  * RET how long the locks were held, us
  */
-static int64_t _finish(const struct aucsched_output *out, int64_t locked,
-		       bool *more)
+static int64_t _finish(const struct aucsched_output *out, int64_t locked)
 {
 	int64_t since, held;
 	bool started;
@@ -654,7 +628,6 @@ static int64_t _finish(const struct aucsched_output *out, int64_t locked,
 	_lock(&since);
 	auc_explain(&snapshot, out);
 	auc_leave_without_place(&snapshot, out, hooks);
-	*more = _wake_nodes(out);
 	started = _start_overdue(out);
 	auc_alone_end(&snapshot);
 	_pace(locked + auc_now_us() - since);
@@ -732,7 +705,6 @@ static void _cycle(bool wanted)
 {
 	struct aucsched_output out;
 	int64_t begin = auc_now_us(), since, locked;
-	bool more;		/* for the next cycle to do */
 	bool started;		/* some, before the decision */
 
 	if (_skip(wanted))
@@ -793,8 +765,8 @@ static void _cycle(bool wanted)
 	_state_on();
 	if (out.starts || auc_turns_wait())
 		auc_figure_add(&status.start_us, _start(&out));
-	locked += _finish(&out, locked, &more);
-	if (!out.starts && !out.late && !more) {
+	locked += _finish(&out, locked);
+	if (!out.starts && !out.late) {
 		looked = snapshot.in.now;
 		looked_us = begin;
 	}
@@ -812,7 +784,7 @@ static void _shadow_cycle(bool wanted)
 	struct aucsched_output out;
 	int64_t begin = auc_now_us(), since, locked;
 	char *path;
-	bool more, decided = false;
+	bool decided = false;
 
 	if (_many_rpcs() || (!wanted && _still())) {
 		status.skipped++;
@@ -842,11 +814,10 @@ static void _shadow_cycle(bool wanted)
 		auc_shadow_begin();
 		auc_shadow_note(&snapshot, &out);
 		auc_explain(&snapshot, &out);
-		more = _wake_nodes(&out);
 		auc_shadow_end();
 		locked += _unlock(since);
 		/* Whoever is not started would not be the next time. */
-		if (!out.late && !more) {
+		if (!out.late) {
 			looked = snapshot.in.now;
 			looked_us = begin;
 		}

@@ -358,7 +358,6 @@ typedef struct {
 	const auc_claims_t *claims;
 	auc_masks_t *masks;
 	auc_limit_quotas_t *limits;
-	bool may_wake;
 	auc_ways_t *found;
 } look_t;
 
@@ -379,8 +378,6 @@ static const char *_add(look_t *look, const job_queue_rec_t *record,
 	if (!_eligible_nodes(look->s, record, &narrowed, way.feature,
 				look->claims, &nodes, &why))
 		return why ? why : "nodes";
-	if (!look->may_wake)
-		(void) auc_let_sleep(look->s, &narrowed.job, nodes);
 	found->loose |= narrowed.loose;
 	way.names_type = auc_names_type(request);
 	/* Slurm has not been asked for each layout. */
@@ -490,15 +487,13 @@ static void _add_lines(look_t *look, auc_memo_t *memo)
 /*
  * IN request - the record's, of the row itself
  * IN queue - the records behind this one
- * IN may_wake - the job may have nodes that are powered down
  */
 static void _look_at_ways(auc_snapshot_t *s, const job_queue_rec_t *record,
 			  const auc_request_t *request, list_t *queue,
-			  auc_memo_t *memo, bool may_wake,
-			  const auc_claims_t *claims, auc_masks_t *masks,
+			  auc_memo_t *memo, const auc_claims_t *claims, auc_masks_t *masks,
 			  auc_limit_quotas_t *limits, auc_ways_t *found)
 {
-	look_t look = { s, record, request, claims, masks, limits, may_wake,
+	look_t look = { s, record, request, claims, masks, limits,
 			found };
 
 	memset(found, 0, sizeof(*found));
@@ -529,7 +524,6 @@ typedef struct {
 	auc_select_hooks_t *hooks;
 	int limit;
 	bool shadow;		/* nothing is to come of it */
-	bool may_wake;		/* the record's job: see offer.c */
 	uint32_t cycle;
 	auc_masks_t masks;
 	auc_verdicts_t verdicts;
@@ -682,7 +676,6 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		.job_id = record->job_ptr->job_id,
 		.array = array,
 		.approximate = request->approximate,
-		.lets_sleep = request->lets_sleep,
 		.loose = request->loose,
 		.narrowed = request->narrowed,
 		.binds_gpus = request->binds_gpus,
@@ -791,9 +784,6 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 			auc_verdict_tell(job_ptr, "nodes", NULL);
 		return;
 	}
-	state->may_wake = memo->may_wake;
-	request.lets_sleep = !memo->may_wake &&
-		auc_let_sleep(s, &request.job, nodes);
 	if (!(copies = _admit(s, job_ptr, &request, memo, state, nodes, copies,
 			      verdict, limit, &counted))) {
 		FREE_NULL_BITMAP(nodes);
@@ -804,8 +794,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 					 state->tiers_len);
 	request.job.waited = auc_waited(job_ptr, s->in.now);
 	memo->settled = state->cycle;
-	_look_at_ways(s, record, &request, queue, memo, state->may_wake,
-			 &s->claims, &state->masks, state->limits, &ways);
+	_look_at_ways(s, record, &request, queue, memo, &s->claims, &state->masks, state->limits, &ways);
 	_narrow_rights(s, record, &ways, &request);
 	request.approximate |= ways.more;
 	request.loose |= ways.loose;

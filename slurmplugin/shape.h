@@ -98,7 +98,6 @@ typedef struct {
 	bool narrowed;		/* it is shown fewer nodes for what others hold for now */
 	bool may_preempt;	/* Slurm could make room for it, should it find no place */
 	uint64_t preempt_keys;	/* as in its rows */
-	bool lets_sleep;	/* it is not shown nodes that are powered down */
 } auc_request_t;
 
 /* What a request is made of. 0 means that the job does not say, unless told otherwise. */

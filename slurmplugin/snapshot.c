@@ -307,7 +307,6 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_add_shares(s);
 	auc_add_preferences(s);
 	auc_add_topology(s, library);
-	auc_add_asleep(s);
 	auc_add_stores(s, settings);
 	auc_add_resources(s);
 	_add_running(s);
@@ -325,6 +324,5 @@ extern void auc_snapshot_free(auc_snapshot_t *s)
 #define FREE(type, name) xfree(s->name);
 	AUC_SHOWN_ARRAYS(FREE)
 	AUC_OWN_ARRAYS(FREE)
-	FREE_NULL_BITMAP(s->asleep);
 	memset(s, 0, sizeof(*s));
 }

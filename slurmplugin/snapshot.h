@@ -57,7 +57,6 @@ typedef struct {
 	bool array;		/* one of the tasks that an array's record stands for */
 	bool approximate;
 	bool reads;		/* it names an input file */
-	bool lets_sleep;	/* it is not shown nodes that are powered down */
 	bool loose;		/* as in its request, and so is what follows */
 	bool narrowed;
 	bool binds_gpus;
@@ -136,7 +135,6 @@ typedef struct {
 	uint32_t stakes_len, held_len;
 	int priority_shift;	/* priorities are 2^this as large as Slurm's, for prices below them */
 	auc_kind_t kinds[AUC_RESOURCES]; /* [resource] */
-	bitstr_t *asleep;	/* nodes that are powered down; NULL: none */
 	uint32_t queue;		/* records of the queue, left ones too */
 	uint32_t beyond;	/* of these, behind all that the library was given */
 	uint32_t left_jobs;	/* records left to Slurm, */

@@ -23,7 +23,6 @@ typedef struct {
 	uint32_t cycle;		/* the last one that saw the job */
 	uint32_t settled;	/* the last one in which it got rows, or was left to Slurm */
 	uint8_t misses;		/* starts that failed since the last one that did not */
-	bool may_wake;		/* it found no place on nodes that are up */
 	int missed_rc;		/* of the last of them that was logged */
 	bool left;		/* to Slurm, until the next cycle says otherwise */
 	bool no_place;		/* nor had Slurm: the next cycle goes by what backfill plans for it */

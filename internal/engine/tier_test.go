@@ -39,10 +39,11 @@ func TestTiers(t *testing.T) {
 		for a := range nodes {
 			for b := range nodes {
 				byWeight := cmp.Compare(preferences[a].Weight, preferences[b].Weight)
-				byKind := cmp.Or(cmp.Compare(preferences[a].Asleep, preferences[b].Asleep), cmp.Compare(nodes[a].GPUs, nodes[b].GPUs))
-				byLoad := cmp.Compare(load(a), load(b))
+				bySleep := cmp.Compare(preferences[a].Asleep, preferences[b].Asleep)
+				byKind := cmp.Or(bySleep, cmp.Compare(nodes[a].GPUs, nodes[b].GPUs))
+				byLoad := cmp.Or(bySleep, cmp.Compare(load(a), load(b)))
 				got, loaded := cmp.Compare(plain[a], plain[b]), cmp.Compare(nodes[a].Tier, nodes[b].Tier)
-				require.Equal(t, cmp.Or(byWeight, byKind), got, "there is room for 64 weights")
+				require.Equal(t, cmp.Or(bySleep, byWeight, byKind), got, "there is room for 64 weights")
 				if byLoad != 0 {
 					require.Equal(t, byLoad, loaded)
 				} else if len(seen) <= 8 {
@@ -60,13 +61,13 @@ func TestTiers(t *testing.T) {
 func TestManyWeights(t *testing.T) {
 	nodes, preferences := make([]Node, 1000), make([]Preference, 1000)
 	for i := range nodes {
-		nodes[i], preferences[i] = Node{Cores: 1, GPUs: uint8(i % 2)}, Preference{Weight: uint32(i / 2), Asleep: uint8(i / 4 % 2)}
+		nodes[i], preferences[i] = Node{Cores: 1, GPUs: uint8(i % 2)}, Preference{Weight: uint32(i / 2)}
 	}
 	SetTiers(nodes, preferences)
 	for i := 1; i < len(nodes); i++ {
 		a, b := &nodes[i-1], &nodes[i]
 		require.LessOrEqual(t, a.Tier/tierKinds, b.Tier/tierKinds)
-		require.Equal(t, int(preferences[i].Asleep)*2+int(b.GPUs), int(b.Tier)%tierKinds)
+		require.Equal(t, int(b.GPUs), int(b.Tier)%tierKinds)
 	}
 	require.EqualValues(t, 63, nodes[999].Tier/tierKinds)
 }
