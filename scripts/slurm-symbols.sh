@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks that stock Slurm has all that plug-ins refer to, and that slurmplugin/README.md tells of it:
+# Checks that stock Slurm has all that plug-ins refer to, and that slurmplugin/symbols.txt tells of it:
 #
 #	sh scripts/slurm-symbols.sh PLUGIN.so...
 #
@@ -52,10 +52,10 @@ defined "$library" >"$tmp/client"
 defined "$library" "$slurmctld" >"$tmp/controller"
 [ -s "$tmp/client" ] || die "nm finds no symbols in $library"
 
-# The names of the table in slurmplugin/README.md, as patterns.
-sed -n '/^## What is used of Slurm/,$ s/^| //p' "$here/../slurmplugin/README.md" | sed 's/ |.*//' |
+# The names of the table in slurmplugin/symbols.txt, as patterns.
+sed -n 's/^| //p' "$here/../slurmplugin/symbols.txt" | sed 's/ |.*//' |
 	grep -o '`[^`]*`' | tr -d '`' | sed 's/[*]/.*/; s/.*/^&$/' >"$tmp/told"
-[ -s "$tmp/told" ] || die "slurmplugin/README.md has no table of what is used of Slurm"
+[ -s "$tmp/told" ] || die "slurmplugin/symbols.txt has no table of what is used of Slurm"
 
 bad=0
 # report PLUGIN WHERE WHAT: complains about the names on standard input, if any.
@@ -75,7 +75,7 @@ for plugin; do
 	wanted "$plugin" | comm -23 - "$tmp/$host" | comm -23 - "$tmp/sanitizers" >"$tmp/missing"
 	report "$name" "$slurmctld and $library lack" "what it refers to" <"$tmp/missing"
 	wanted "$plugin" | comm -23 - "$tmp/sanitizers" | grep -v -f "$tmp/told" >"$tmp/missing" || :
-	report "$name" "the table in slurmplugin/README.md lacks" "what it refers to" <"$tmp/missing"
+	report "$name" "slurmplugin/symbols.txt lacks" "what it refers to" <"$tmp/missing"
 	case $name in select_*)
 		at_load "$plugin" | comm -23 - "$tmp/client" | comm -23 - "$tmp/sanitizers" >"$tmp/missing"
 		report "$name" "client commands lack" "what must be there when it is loaded" <"$tmp/missing"

@@ -61,7 +61,7 @@ func fakeReport(t *testing.T, seeds []uint64) *Report {
 func TestReportGolden(t *testing.T) {
 	r := fakeReport(t, []uint64{1, 2, 3})
 	golden.Equal(t, "report.txt", r.Text())
-	golden.Equal(t, "report.md", r.Markdown("aucsched reproduce fake-1 --seeds 1-3"))
+	golden.Equal(t, "report.golden", r.Markdown("aucsched reproduce fake-1 --seeds 1-3"))
 	text, err := json.MarshalIndent(r, "", " ")
 	require.NoError(t, err)
 	golden.Equal(t, "report.json", string(text)+"\n")

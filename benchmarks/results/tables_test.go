@@ -42,14 +42,14 @@ func TestSplit(t *testing.T) {
 
 // Nothing that a page's tables say is lost when they are written and read.
 func TestTablesComeBack(t *testing.T) {
-	goldens, err := filepath.Glob("../cmd/tables/testdata/*.golden.md")
+	goldens, err := filepath.Glob("../cmd/tables/testdata/*.golden")
 	require.NoError(t, err)
 	require.NotEmpty(t, goldens)
 	pages := map[string]string{"p": longPage()}
 	for _, file := range goldens {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		pages[strings.TrimSuffix(filepath.Base(file), ".golden.md")] = string(text)
+		pages[strings.TrimSuffix(filepath.Base(file), ".golden")] = string(text)
 	}
 	normal := strings.NewReplacer(" ± ", "±", " ±", "±", ",", "")
 	rows := func(tables []Table) (all []string) {

@@ -34,7 +34,7 @@ func TestBackfillPage(t *testing.T) {
 	}
 	text, err := backfillPage(seedRange{3, 4}, all)
 	require.NoError(t, err)
-	goldenPage(t, "backfill.golden.md", text)
+	goldenPage(t, "backfill.golden", text)
 }
 
 func TestContestIsDecidedByAllRivals(t *testing.T) {

@@ -36,7 +36,7 @@ func TestGPUPage(t *testing.T) {
 	}
 	text, err := gpuPage(rows)
 	require.NoError(t, err)
-	goldenPage(t, "gpu.golden.md", text)
+	goldenPage(t, "gpu.golden", text)
 }
 
 func gpuJob(id string, submit, duration int64, gpus int) workload.Job {

@@ -27,5 +27,5 @@ func TestLoadLongPage(t *testing.T) {
 	}
 	text, err := f.page()
 	require.NoError(t, err)
-	goldenPage(t, "load-long.golden.md", text)
+	goldenPage(t, "load-long.golden", text)
 }

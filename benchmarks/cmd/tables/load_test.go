@@ -47,7 +47,7 @@ func TestLoadPage(t *testing.T) {
 	}
 	text, err := f.page()
 	require.NoError(t, err)
-	goldenPage(t, "load.golden.md", text)
+	goldenPage(t, "load.golden", text)
 }
 
 func TestAgainst(t *testing.T) {

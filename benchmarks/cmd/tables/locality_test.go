@@ -38,7 +38,7 @@ func TestLocalityPage(t *testing.T) {
 		Tried: inventedDays(append(policiesOf(plainPolicies...), triedRules...))}
 	text, err := f.page()
 	require.NoError(t, err)
-	goldenPage(t, "locality.golden.md", text)
+	goldenPage(t, "locality.golden", text)
 }
 
 func TestLocalityRatios(t *testing.T) {

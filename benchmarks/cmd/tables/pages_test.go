@@ -24,7 +24,7 @@ import (
 // rows of long tables.
 func goldenPage(t *testing.T, file, page string) {
 	t.Helper()
-	source, err := pageFiles.ReadFile("pages/" + strings.TrimSuffix(file, ".golden.md") + ".md.tmpl")
+	source, err := pageFiles.ReadFile("pages/" + strings.TrimSuffix(file, ".golden") + ".md.tmpl")
 	require.NoError(t, err)
 	known := make(map[string]bool)
 	parts := func(text string) []string {
@@ -86,7 +86,7 @@ func TestPerformancePage(t *testing.T) {
 	f.Stages = append(f.Stages, s)
 	text, err := f.page()
 	require.NoError(t, err)
-	goldenPage(t, "performance.golden.md", text)
+	goldenPage(t, "performance.golden", text)
 }
 
 // invented are results that rise with the seed and the method.
@@ -130,7 +130,7 @@ func TestSimulationPage(t *testing.T) {
 	}
 	text, err := f.page()
 	require.NoError(t, err)
-	goldenPage(t, "simulation.golden.md", text)
+	goldenPage(t, "simulation.golden", text)
 	without, found := strings.CutSuffix(without, "\n\nThey were not at hand when this page was made.\n")
 	require.True(t, found, without)
 	require.True(t, strings.HasPrefix(text, without+"\n\n"))

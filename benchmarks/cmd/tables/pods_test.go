@@ -34,7 +34,7 @@ func TestPodPage(t *testing.T) {
 	machine := "Some CPU, 4 logical CPUs, go1, linux/amd64"
 	page, err := podPage(rows, seedRange{42, 44}, machine)
 	require.NoError(t, err)
-	goldenPage(t, "pods.golden.md", page)
+	goldenPage(t, "pods.golden", page)
 }
 
 func TestInterval(t *testing.T) {

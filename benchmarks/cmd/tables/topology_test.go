@@ -29,7 +29,7 @@ func TestTopologyPage(t *testing.T) {
 	}
 	text, err := topologyPage(rows)
 	require.NoError(t, err)
-	goldenPage(t, "topology.golden.md", text)
+	goldenPage(t, "topology.golden", text)
 }
 
 // Of eight nodes below two leaves two are held when three are wanted: who knows of the leaves is

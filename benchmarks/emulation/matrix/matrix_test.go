@@ -43,7 +43,7 @@ func TestPage(t *testing.T) {
 		// one seed has no noise
 		return strings.Contains(strings.Join(args, " "), "ranges") && seed != 2
 	}))
-	golden.Equal(t, "page.md", r.Markdown())
+	golden.Equal(t, "page.golden", r.Markdown())
 }
 
 func TestVerdicts(t *testing.T) {
