@@ -114,10 +114,13 @@ static slurmctld_lock_t auc_locks = {
 static void _set_claim(int seconds)
 {
 	slurmctld_lock_t locks = { .job = WRITE_LOCK };
+	bool ends = !seconds && (claim.until_us > auc_now_us());
 
 	lock_slurmctld(locks);
 	claim.until_us = seconds ? auc_now_us() + seconds * 1000000LL : 0;
 	unlock_slurmctld(locks);
+	if (ends)	/* Slurm has passed over the jobs that were ours, and would not come back to them soon */
+		queue_job_scheduler();
 }
 
 static void _wake(void)

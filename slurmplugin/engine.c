@@ -205,15 +205,12 @@ static void _go_first(void)
 /* Signals to slurmctld's group or service are slurmctld's: it has things to save by us. */
 static void _block_signals(void)
 {
+	static const int its[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2 };
 	sigset_t signals;
 
 	sigemptyset(&signals);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGQUIT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGUSR1);
-	sigaddset(&signals, SIGUSR2);
+	for (size_t i = 0; i < sizeof(its) / sizeof(its[0]); i++)
+		sigaddset(&signals, its[i]);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 }
 

@@ -108,3 +108,40 @@ func TestEngineAbsent(t *testing.T) {
 	require.NotEqual(t, pid, enginePid(t, c))
 	require.NoError(t, c.RanOnce([]uint32{waiting}))
 }
+
+// When the engine dies within a cycle and no other can be started, Slurm has the jobs that waited for it at
+// once. Its schedulers have looked at them before, when they were the auction's, and would not do so
+// again for half a minute by themselves.
+func TestSlurmTakesOver(t *testing.T) {
+	bed(t)
+	dir, err := os.MkdirTemp("", "slurmtest")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(dir) }) // after the cluster's end
+	plugins := filepath.Join(dir, "p")
+	require.NoError(t, os.CopyFS(plugins, os.DirFS(pluginDir(t))))
+	program := filepath.Join(plugins, "aucsched-engine")
+	c := cluster(t, mode{"Slurm's own intervals", func(_ *testing.T, c Config) Config {
+		c.SchedulerParameters = "batch_sched_delay=1"
+		return c.WithAuction(plugins, quickAuction)
+	}}, Config{Groups: Uniform(8, 8, 2)})
+	pid := enginePid(t, c)
+	require.NoError(t, os.Rename(program, program+".away"))
+	require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
+	var ids []uint32
+	for range 4 {
+		ids = append(ids, submit(t, c, "sleep 30", "-N8", "--ntasks-per-node=2", "--time=1"))
+	}
+	time.Sleep(4 * time.Second) // longer than batch_sched_delay, shorter than an engine may take
+	jobs, err := c.Jobs(t.Context())
+	require.NoError(t, err)
+	require.Len(t, jobs, len(ids))
+	for _, j := range jobs {
+		require.Equal(t, "PENDING", j.State)
+	}
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	killed := time.Now()
+	running(t, c, patience, ids...)
+	took := time.Since(killed)
+	t.Log("all ran", took, "after the engine was killed")
+	require.Less(t, took, 3*time.Second)
+}
