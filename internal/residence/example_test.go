@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/aucsched/aucsched/internal/residence"
-	"github.com/aucsched/aucsched/nodeset"
 )
 
 func Example() {
@@ -17,9 +16,8 @@ func Example() {
 	s.Read(1, genome, 60<<30, 1010)
 	fmt.Println("loaded again:", !s.Read(0, genome, 60<<30, 1020))
 	s.Read(1, mesh, 80<<30, 1030) // pushes the other one out there
-	holders := nodeset.NewMask(2)
-	fmt.Println("nodes that hold it:", s.Holders(genome, holders), holders.Has(0), holders.Has(1))
+	fmt.Println("which nodes hold it:", s.Holds(0, genome), s.Holds(1, genome))
 	// Output:
 	// loaded again: false
-	// nodes that hold it: 1 true false
+	// which nodes hold it: true false
 }

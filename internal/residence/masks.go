@@ -2,7 +2,12 @@
 
 package residence
 
-import "github.com/aucsched/aucsched/nodeset"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
 
 // Masks are the nodes on which jobs of one cycle should read their files: the holders, and where
 // several jobs want a file and the holders have not as many cores free as these ask for, further
@@ -29,7 +34,6 @@ type Masks struct {
 type order struct {
 	nodes []int32
 	next  int
-	count []int32 // scratch: by free cores, where their nodes go
 }
 
 // want is a file that jobs of the cycle read.
@@ -64,17 +68,15 @@ func (m *Masks) Want(file uint64, cores int64, gpus bool) {
 
 // Settle makes the masks, of nodes of t that have cores free. t must have the state's nodes. First
 // each file has its holders, and then those whose jobs find no room there choose, in the order in
-// which they were wanted. It takes time linear in the nodes, holders and files.
+// which they were wanted. Time is linear in the holders and files, and in the nodes, which it sorts.
 func (m *Masks) Settle(t *nodeset.Table) {
 	if len(m.wants) == 0 {
 		return
 	}
 	m.sort(t)
 	for k := range m.wants {
-		if l := m.state.files[m.wants[k].file]; l != nil {
-			for at := l.first; at >= 0; at = m.state.copies[at].next {
-				m.give(&m.wants[k], int(m.state.copies[at].node), t)
-			}
+		for _, n := range slices.Backward(m.state.files[m.wants[k].file]) {
+			m.give(&m.wants[k], int(n), t)
 		}
 	}
 	for k := range m.wants {
@@ -91,23 +93,19 @@ func (m *Masks) sort(t *nodeset.Table) {
 	}
 	m.mixed, m.free = with && without, m.free[:0]
 	for k := range m.kinds {
-		m.kinds[k] = order{m.kinds[k].nodes[:0], 0, m.kinds[k].count[:0]}
+		m.kinds[k] = order{nodes: m.kinds[k].nodes[:0]}
 	}
 	for n, cores := range t.FreeCores() {
 		free := int32(0)
 		if t.Usable(0).Has(n) {
 			free = int32(cores)
-			m.kind(t.Total(n).GPUs > 0).expect(free)
+			o := m.kind(t.Total(n).GPUs > 0)
+			o.nodes = append(o.nodes, int32(n))
 		}
 		m.free = append(m.free, free)
 	}
 	for k := range m.kinds {
-		m.kinds[k].begin()
-	}
-	for n, free := range m.free {
-		if free > 0 {
-			m.kind(t.Total(n).GPUs > 0).put(int32(n), free)
-		}
+		slices.SortStableFunc(m.kinds[k].nodes, func(a, b int32) int { return cmp.Compare(m.free[b], m.free[a]) })
 	}
 }
 
@@ -117,28 +115,6 @@ func (m *Masks) kind(gpus bool) *order {
 		return &m.kinds[1]
 	}
 	return &m.kinds[0]
-}
-
-// expect counts a node with so many free cores that is to come.
-func (o *order) expect(free int32) {
-	for len(o.count) <= int(free) {
-		o.count = append(o.count, 0)
-	}
-	o.count[free]++
-	o.nodes = append(o.nodes, 0)
-}
-
-// begin makes ready for the nodes that were counted.
-func (o *order) begin() {
-	at := int32(0)
-	for free := len(o.count) - 1; free > 0; free-- {
-		at, o.count[free] = at+o.count[free], at
-	}
-}
-
-func (o *order) put(n, free int32) {
-	o.nodes[o.count[free]] = n
-	o.count[free]++
 }
 
 // give has the jobs of w prefer node n, if anything is free there, and takes what they
@@ -224,7 +200,6 @@ func (s *State) replace(nodes []Node) {
 		}
 	}
 	s.clear(len(nodes))
-	var held []Copy
 	for n := range nodes {
 		s.nodes[n].Node = Node{nodes[n].ID, min(nodes[n].Capacity, MaxBytes)}
 		s.nodes[n].again, seen[nodes[n].ID] = seen[nodes[n].ID], true
@@ -232,9 +207,8 @@ func (s *State) replace(nodes []Node) {
 		if !ok || s.nodes[n].again {
 			continue
 		}
-		held = old.Of(held[:0], was)
-		for k := len(held) - 1; k >= 0; k-- {
-			s.add(n, held[k])
+		for _, c := range old.nodes[was].held {
+			s.add(n, c)
 		}
 		s.fit(n)
 	}
@@ -243,11 +217,7 @@ func (s *State) replace(nodes []Node) {
 
 // clear makes s hold nothing, on that many nodes without IDs and memory.
 func (s *State) clear(nodes int) {
-	s.nodes = make([]node, nodes)
-	for n := range s.nodes {
-		s.nodes[n].newest, s.nodes[n].least = -1, -1
-	}
-	s.copies, s.spare, s.used = nil, -1, 0
-	s.files, s.lists = make(map[uint64]*list), nil
+	s.nodes, s.used = make([]node, nodes), 0
+	s.files, s.spare = make(map[uint64][]int32), nil
 	s.change++
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"slices"
 )
 
 // The form of what is saved, all numbers little-endian:
@@ -29,22 +30,6 @@ const MaxSaved = headSize + MaxCopies*(nodeSize+copySize) + sumSize
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Saved is how many bytes [State.Append] adds now.
-func (s *State) Saved() int {
-	size := headSize + sumSize + s.used*copySize
-	for n := range s.nodes {
-		if s.nodes[n].saved() {
-			size += nodeSize
-		} else {
-			size -= s.nodes[n].count * copySize
-		}
-	}
-	return size
-}
-
-// saved says whether the node is among what is saved: only with an ID can it be found again.
-func (n *node) saved() bool { return n.ID != 0 && !n.again && n.count > 0 }
-
 // Append adds what [State.Load] reads to dst.
 func (s *State) Append(dst []byte) []byte {
 	from, count := len(dst), 0
@@ -64,9 +49,8 @@ func (s *State) Append(dst []byte) []byte {
 		}
 		dst = le.AppendUint64(dst, node.ID)
 		dst = le.AppendUint64(dst, uint64(node.Capacity))
-		dst = le.AppendUint32(dst, uint32(node.count))
-		for at := node.newest; at >= 0; at = s.copies[at].older {
-			c := &s.copies[at].Copy
+		dst = le.AppendUint32(dst, uint32(len(node.held)))
+		for _, c := range slices.Backward(node.held) {
 			dst = le.AppendUint64(dst, c.File)
 			dst = le.AppendUint64(dst, uint64(c.Bytes))
 			dst = le.AppendUint64(dst, uint64(c.Read))
@@ -143,7 +127,7 @@ func (s *State) loadNode(r *reader, ids map[uint64]bool) error {
 		return errShort
 	}
 	n := len(s.nodes)
-	s.nodes = append(s.nodes, node{Node: Node{id, capacity}, newest: -1, least: -1})
+	s.nodes = append(s.nodes, node{Node: Node{id, capacity}})
 	for k := int(count) - 1; k >= 0; k-- {
 		c := held[k]
 		switch {

@@ -2,7 +2,7 @@
 
 package residence
 
-import "github.com/aucsched/aucsched/nodeset"
+import "slices"
 
 const (
 	// MaxPerNode is how many files a node is taken to hold at most, however small they are. Of
@@ -40,41 +40,27 @@ type Copy struct {
 type State struct {
 	age    int64
 	nodes  []node
-	copies []entry
-	spare  int32 // of copies, the first of those in no list, linked by older; -1: none
-	used   int   // copies in lists
-	files  map[uint64]*list
-	lists  []*list // of files that nobody holds any more, to be used again
+	used   int                // copies of all nodes
+	files  map[uint64][]int32 // the nodes that hold each, in the order in which they came to
+	spare  [][]int32          // memory of files that nobody holds any more
 	change uint64
 }
 
-// node is a machine's node: its copies from the one read last to the one read first.
+// node is a machine's node.
 type node struct {
 	Node
-	again         bool // a node before it has the same ID
-	bytes         int64
-	count         int
-	newest, least int32 // -1: none
+	again bool // a node before it has the same ID
+	bytes int64
+	held  []Copy // from the one read first to the one read last
 }
 
-// list is the copies of one file.
-type list struct {
-	first int32
-	count int
-}
-
-// entry is a copy in the list of its node and in that of its file.
-type entry struct {
-	Copy
-	node         int32
-	newer, older int32
-	prev, next   int32 // of the same file
-}
+// saved says whether the node is among what is saved: only with an ID can it be found again.
+func (n *node) saved() bool { return n.ID != 0 && !n.again && len(n.held) > 0 }
 
 // New returns the state of a machine without nodes. A file that has not been read for more than
 // age seconds is forgotten by [State.Expire]; 0: never.
 func New(age int64) *State {
-	return &State{age: max(age, 0), spare: -1, files: make(map[uint64]*list)}
+	return &State{age: max(age, 0), files: make(map[uint64][]int32)}
 }
 
 // SetAge changes the age of [New].
@@ -100,16 +86,14 @@ func (s *State) Read(n int, file uint64, bytes, now int64) (held bool) {
 	at, node := s.find(n, file), &s.nodes[n]
 	switch held = at >= 0; {
 	case bytes > node.Capacity:
-		for node.count > 0 {
-			s.drop(node.least)
+		for k := len(node.held) - 1; k >= 0; k-- {
+			s.drop(n, k)
 		}
 		return held
 	case held:
-		c := &s.copies[at]
-		node.bytes += bytes - c.Bytes
-		c.Bytes, c.Read = bytes, now
-		s.unlinkNode(at)
-		s.linkNode(at)
+		node.bytes += bytes - node.held[at].Bytes
+		copy(node.held[at:], node.held[at+1:])
+		node.held[len(node.held)-1] = Copy{file, bytes, now}
 	default:
 		s.add(n, Copy{file, bytes, now})
 	}
@@ -120,69 +104,44 @@ func (s *State) Read(n int, file uint64, bytes, now int64) (held bool) {
 // Holds reports whether node n holds a file.
 func (s *State) Holds(n int, file uint64) bool { return s.find(n, file) >= 0 }
 
-// Holders adds the nodes that hold the file to dst, which must be a mask for at least as many nodes
-// as the machine has, and returns how many they are.
-func (s *State) Holders(file uint64, dst nodeset.Mask) int {
-	l := s.files[file]
-	if l == nil {
-		return 0
-	}
-	for at := l.first; at >= 0; at = s.copies[at].next {
-		dst.Set(int(s.copies[at].node))
-	}
-	return l.count
-}
-
-// Of appends what node n holds, what was read last first.
-func (s *State) Of(dst []Copy, n int) []Copy {
-	for at := s.nodes[n].newest; at >= 0; at = s.copies[at].older {
-		dst = append(dst, s.copies[at].Copy)
-	}
-	return dst
-}
-
 // Expire forgets files that were not read for longer than the age.
 func (s *State) Expire(now int64) {
 	if s.age == 0 {
 		return
 	}
 	for n := range s.nodes {
-		for at := s.nodes[n].least; at >= 0 && now-s.copies[at].Read > s.age; at = s.nodes[n].least {
-			s.drop(at)
+		for node := &s.nodes[n]; len(node.held) > 0 && now-node.held[0].Read > s.age; {
+			s.drop(n, 0)
 		}
 	}
 }
 
-// find is the copy of a file on node n, or -1.
-func (s *State) find(n int, file uint64) int32 {
+// find is where node n has its copy of a file, or -1.
+func (s *State) find(n int, file uint64) int {
 	if n < 0 || n >= len(s.nodes) {
 		return -1
 	}
-	for at := s.nodes[n].newest; at >= 0; at = s.copies[at].older {
-		if s.copies[at].File == file {
-			return at
-		}
-	}
-	return -1
+	return slices.IndexFunc(s.nodes[n].held, func(c Copy) bool { return c.File == file })
 }
 
 // fit has node n forget what was read first until the rest fits into its memory, and then the
 // smallest of too many.
 func (s *State) fit(n int) {
 	node := &s.nodes[n]
-	for node.count > 0 && node.bytes > node.Capacity {
-		s.drop(node.least)
+	for len(node.held) > 0 && node.bytes > node.Capacity {
+		s.drop(n, 0)
 	}
-	for node.count > MaxPerNode {
-		s.drop(s.smallest(n))
+	for len(node.held) > MaxPerNode {
+		s.drop(n, node.smallest())
 	}
 }
 
-// smallest is the smallest copy of node n, of several the one that was read first; -1: it has none.
-func (s *State) smallest(n int) int32 {
-	found := s.nodes[n].least
-	for at := found; at >= 0; at = s.copies[at].newer {
-		if s.copies[at].Bytes < s.copies[found].Bytes {
+// smallest is where the node has its smallest copy, of several the one that was read first; -1: it has
+// none.
+func (n *node) smallest() int {
+	found := -1
+	for at := range n.held {
+		if found < 0 || n.held[at].Bytes < n.held[found].Bytes {
 			found = at
 		}
 	}
@@ -193,101 +152,39 @@ func (s *State) smallest(n int) int32 {
 // MaxCopies already it takes the place of the smallest on that node, unless it is smaller
 // still; then it is not remembered.
 func (s *State) add(n int, c Copy) {
+	node := &s.nodes[n]
 	if s.used >= MaxCopies {
-		least := s.smallest(n)
-		if least < 0 || s.copies[least].Bytes > c.Bytes {
+		least := node.smallest()
+		if least < 0 || node.held[least].Bytes > c.Bytes {
 			return
 		}
-		s.drop(least)
+		s.drop(n, least)
 	}
-	at := s.spare
-	if at >= 0 {
-		s.spare = s.copies[at].older
-	} else {
-		at = int32(len(s.copies))
-		s.copies = append(s.copies, entry{})
+	node.bytes += c.Bytes
+	node.held = append(node.held, c)
+	on, known := s.files[c.File]
+	if last := len(s.spare) - 1; !known && last >= 0 {
+		on, s.spare = s.spare[last], s.spare[:last]
 	}
-	s.copies[at] = entry{Copy: c, node: int32(n)}
-	s.nodes[n].bytes += c.Bytes
-	s.linkNode(at)
-	s.linkFile(at)
+	s.files[c.File] = append(on, int32(n))
 	s.used++
 	s.change++
 }
 
-// drop has its node hold a copy no more.
-func (s *State) drop(at int32) {
-	c := &s.copies[at]
-	s.nodes[c.node].bytes -= c.Bytes
-	s.unlinkNode(at)
-	s.unlinkFile(at)
-	c.older, s.spare = s.spare, at
+// drop has node n hold the copy at that place no more.
+func (s *State) drop(n, at int) {
+	node := &s.nodes[n]
+	c := node.held[at]
+	node.bytes -= c.Bytes
+	node.held = slices.Delete(node.held, at, at+1)
+	on := s.files[c.File]
+	k := slices.Index(on, int32(n))
+	if on = slices.Delete(on, k, k+1); len(on) > 0 {
+		s.files[c.File] = on
+	} else {
+		delete(s.files, c.File)
+		s.spare = append(s.spare, on)
+	}
 	s.used--
 	s.change++
-}
-
-func (s *State) linkNode(at int32) {
-	c := &s.copies[at]
-	n := &s.nodes[c.node]
-	c.newer, c.older = -1, n.newest
-	if n.newest >= 0 {
-		s.copies[n.newest].newer = at
-	} else {
-		n.least = at
-	}
-	n.newest = at
-	n.count++
-}
-
-func (s *State) unlinkNode(at int32) {
-	c := &s.copies[at]
-	n := &s.nodes[c.node]
-	if c.newer >= 0 {
-		s.copies[c.newer].older = c.older
-	} else {
-		n.newest = c.older
-	}
-	if c.older >= 0 {
-		s.copies[c.older].newer = c.newer
-	} else {
-		n.least = c.newer
-	}
-	n.count--
-}
-
-func (s *State) linkFile(at int32) {
-	c := &s.copies[at]
-	l := s.files[c.File]
-	if l == nil {
-		if k := len(s.lists); k > 0 {
-			l, s.lists = s.lists[k-1], s.lists[:k-1]
-		} else {
-			l = new(list)
-		}
-		*l = list{first: -1}
-		s.files[c.File] = l
-	}
-	c.prev, c.next = -1, l.first
-	if l.first >= 0 {
-		s.copies[l.first].prev = at
-	}
-	l.first = at
-	l.count++
-}
-
-func (s *State) unlinkFile(at int32) {
-	c := &s.copies[at]
-	l := s.files[c.File]
-	if c.prev >= 0 {
-		s.copies[c.prev].next = c.next
-	} else {
-		l.first = c.next
-	}
-	if c.next >= 0 {
-		s.copies[c.next].prev = c.prev
-	}
-	if l.count--; l.count == 0 {
-		delete(s.files, c.File)
-		s.lists = append(s.lists, l)
-	}
 }

@@ -4,13 +4,13 @@ package residence
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/aucsched/aucsched/internal/test/race"
-	"github.com/aucsched/aucsched/nodeset"
 )
 
 func machine(capacities ...int64) (nodes []Node) {
@@ -32,11 +32,11 @@ func TestFilesStayUntilOthersPushThemOut(t *testing.T) {
 	require.False(t, s.Read(0, 2, 4, 1))
 	require.True(t, s.Read(0, 1, 4, 2), "both fit")
 	require.False(t, s.Read(0, 3, 4, 3))
-	require.Equal(t, []Copy{{3, 4, 3}, {1, 4, 2}}, s.Of(nil, 0), "2 was not read for longest")
+	require.Equal(t, []Copy{{3, 4, 3}, {1, 4, 2}}, held(s, 0), "2 was not read for longest")
 	require.True(t, s.Read(0, 1, 9, 4), "it has grown")
-	require.Equal(t, []Copy{{1, 9, 4}}, s.Of(nil, 0))
+	require.Equal(t, []Copy{{1, 9, 4}}, held(s, 0))
 	require.False(t, s.Read(0, 4, 11, 5))
-	require.Empty(t, s.Of(nil, 0), "what is larger than the memory leaves nothing there")
+	require.Empty(t, held(s, 0), "what is larger than the memory leaves nothing there")
 	require.Zero(t, s.Files())
 }
 
@@ -66,7 +66,7 @@ func TestSumsOfSizesStayInRange(t *testing.T) {
 	s := on(math.MaxInt64)
 	require.False(t, s.Read(0, 1, math.MaxInt64, 0))
 	require.False(t, s.Read(0, 2, math.MaxInt64, 1))
-	require.Equal(t, []Copy{{2, MaxBytes, 1}}, s.Of(nil, 0))
+	require.Equal(t, []Copy{{2, MaxBytes, 1}}, held(s, 0))
 }
 
 func TestMostFilesOfANode(t *testing.T) {
@@ -110,11 +110,11 @@ func TestMostCopies(t *testing.T) {
 	s.Read(0, 2, 1, 1)
 	s.used += MaxCopies - 2 // as if other nodes held them
 	s.Read(0, 3, 1, 2)
-	require.Equal(t, []Copy{{3, 1, 2}, {2, 1, 1}}, s.Of(nil, 0))
+	require.Equal(t, []Copy{{3, 1, 2}, {2, 1, 1}}, held(s, 0))
 	s.Read(0, 2, 5, 3)
 	s.Read(0, 4, 2, 4)
 	s.Read(0, 5, 1, 5)
-	require.Equal(t, []Copy{{4, 2, 4}, {2, 5, 3}}, s.Of(nil, 0))
+	require.Equal(t, []Copy{{4, 2, 4}, {2, 5, 3}}, held(s, 0))
 	require.False(t, s.Read(1, 3, 1, 2))
 	require.False(t, s.Holds(1, 3))
 	require.Equal(t, MaxCopies, s.Copies())
@@ -144,13 +144,11 @@ func TestAnotherMachine(t *testing.T) {
 	}
 	before := s.Changes()
 	s.SetMachine([]Node{{ID: 3, Capacity: 4}, {ID: 7, Capacity: 10}, {ID: 1, Capacity: 10}})
-	require.Equal(t, []Copy{{99, 4, 2}}, s.Of(nil, 0), "it has less memory than before")
-	require.Empty(t, s.Of(nil, 1))
-	require.Equal(t, []Copy{{99, 4, 2}, {10, 4, 1}}, s.Of(nil, 2))
+	require.Equal(t, []Copy{{99, 4, 2}}, held(s, 0), "it has less memory than before")
+	require.Empty(t, held(s, 1))
+	require.Equal(t, []Copy{{99, 4, 2}, {10, 4, 1}}, held(s, 2))
 	require.NotEqual(t, before, s.Changes())
-	mask := nodeset.NewMask(3)
-	require.Equal(t, 2, s.Holders(99, mask))
-	require.Equal(t, nodeset.Mask{0b101}, mask)
+	require.Equal(t, []int32{0, 2}, s.files[99])
 }
 
 // Whatever happens, it is as the twin says.
@@ -194,7 +192,7 @@ func TestPropertiesOfMany(t *testing.T) {
 		for now := range rapid.Int64Range(1, 150).Draw(t, "reads") {
 			file, bytes := rapid.Uint64Range(1, 200).Draw(t, "file"), rapid.Int64Range(1, 4).Draw(t, "bytes")
 			require.Equal(t, w.read(0, file, bytes, now), s.Read(0, file, bytes, now))
-			require.Equal(t, append([]Copy{}, w.held[0]...), s.Of([]Copy{}, 0))
+			require.Equal(t, append([]Copy(nil), w.held[0]...), held(s, 0))
 		}
 	})
 }
@@ -202,15 +200,13 @@ func TestPropertiesOfMany(t *testing.T) {
 // alike compares everything that can be asked.
 func alike(t require.TestingT, s *State, w *twin) {
 	for n := range w.nodes {
-		require.Equal(t, append([]Copy{}, w.held[n]...), s.Of([]Copy{}, n), "node %d", n)
+		require.Equal(t, append([]Copy(nil), w.held[n]...), held(s, n), "node %d", n)
 	}
 	for file := range uint64(8) {
-		mask, count := w.holders(file)
-		got := nodeset.NewMask(len(w.nodes))
-		require.Equal(t, count, s.Holders(file, got))
-		require.Equal(t, mask, got)
+		holders := w.holders(file)
+		require.ElementsMatch(t, holders, s.files[file])
 		for n := range w.nodes {
-			require.Equal(t, mask.Has(n), s.Holds(n, file))
+			require.Equal(t, slices.Contains(holders, int32(n)), s.Holds(n, file))
 		}
 	}
 	files, copies := w.counts()
@@ -226,15 +222,13 @@ func TestNothingIsAllocated(t *testing.T) {
 	for n := range nodes {
 		nodes[n].Capacity = 10
 	}
-	mask, now := nodeset.NewMask(len(nodes)), int64(0)
+	now := int64(0)
 	cycle := func() {
 		now++
 		s.SetMachine(nodes)
 		for n := range nodes {
 			s.Read(n, 1+uint64(now+int64(n))%50, 3, now)
 		}
-		clear(mask)
-		s.Holders(7, mask)
 		s.Expire(now)
 	}
 	for range 200 {

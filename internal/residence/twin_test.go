@@ -5,8 +5,6 @@ package residence
 import (
 	"cmp"
 	"slices"
-
-	"github.com/aucsched/aucsched/nodeset"
 )
 
 // twin is a State that is written to be obviously right: slices, the file read last first.
@@ -78,15 +76,13 @@ func (w *twin) expire(now int64) {
 	}
 }
 
-func (w *twin) holders(file uint64) (mask nodeset.Mask, count int) {
-	mask = nodeset.NewMask(len(w.nodes))
+func (w *twin) holders(file uint64) (nodes []int32) {
 	for n := range w.held {
 		if slices.ContainsFunc(w.held[n], func(c Copy) bool { return c.File == file }) {
-			mask.Set(n)
-			count++
+			nodes = append(nodes, int32(n))
 		}
 	}
-	return mask, count
+	return nodes
 }
 
 // counts are how many files there are, and on how many nodes.
@@ -99,4 +95,12 @@ func (w *twin) counts() (files, copies int) {
 		}
 	}
 	return len(seen), copies
+}
+
+// held is what node n holds, what was read last first.
+func held(s *State, n int) (copies []Copy) {
+	for _, c := range slices.Backward(s.nodes[n].held) {
+		copies = append(copies, c)
+	}
+	return copies
 }
