@@ -69,10 +69,8 @@ func (s *snapshot) load(in *Input) error {
 		return whole("alternatives", len(in.Alternatives), "there must be at most %d", MaxJobs*MaxAlternatives)
 	}
 	s.loadJobUses(in)
-	s.loadJobCharges(in)
 	s.loadAlternatives(in)
 	s.loadAlternativeUses(in)
-	s.loadAlternativeCharges(in)
 	s.loadJobShares(in)
 	s.leaveOutInvalid(in)
 	s.queue(len(in.Jobs))

@@ -27,7 +27,7 @@ type snapshot struct {
 	others        []bids.Request // the jobs' alternatives
 	otherAt       []int32        // by alternative of the input: where in others, or -1
 	more          resources
-	quotas        quotas
+	uses          nodeset.Uses // and charges, of which jobs keep parts
 	switches      switches
 	shares        shares
 }
@@ -36,13 +36,6 @@ type snapshot struct {
 type resources struct {
 	total []Amount // of the machine that Nodes is of, as in Input.Amounts
 	held  []int64  // by resource and node: what running jobs hold
-	uses  []nodeset.Use
-}
-
-// quotas is the part of a snapshot that counts against quotas.
-type quotas struct {
-	names   []string // their numbers
-	charges nodeset.Uses
 }
 
 // shares is the part of a snapshot that counts shares of single GPUs. They are the last of the
