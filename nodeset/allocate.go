@@ -17,7 +17,7 @@ func (t *Table) SetFree(n int, c Capacity) error {
 		return fmt.Errorf("node %d: %d cores and %d GPUs free of %d and %d", n, c.Cores, c.GPUs, t.total[n].Cores, t.total[n].GPUs)
 	}
 	if c != t.Free(n) {
-		t.mark(n>>6, t.put(n, c))
+		t.put(n, c)
 		if t.shared.resource != 0 {
 			t.tellShare(n)
 		}
@@ -113,8 +113,9 @@ func (t *Table) FitsWith(segs []Segment, uses Uses) bool {
 			}
 		}
 	}
-	_, _, _, lacks := t.lackingOf(segs, uses)
-	return !lacks && t.fits(segs)
+	_, _, _, few := t.lackingOf(segs, uses)
+	_, _, lacks := t.lacking(segs)
+	return !few && !lacks
 }
 
 // lackingOf finds the first node that has too little of a further resource, if there is one.
@@ -143,22 +144,21 @@ func (t *Table) allocate(segs []Segment) error {
 			n, t.Up(n), t.cores[n], t.gpus[n], s.Cores, s.GPUs)
 	}
 	for _, s := range segs {
-		t.take(s)
+		t.add(s, -1)
 	}
 	t.tellShares(segs)
 	return nil
 }
 
-// fits reports whether Allocate would take an allocation, which has to be in good
-// form.
-func (t *Table) fits(segs []Segment) bool {
-	_, _, lacks := t.lacking(segs)
-	return !lacks
-}
-
 // lacking finds the first node that can't give what segs ask of it, if there is one.
 func (t *Table) lacking(segs []Segment) (node int, s Segment, ok bool) {
 	for _, s := range segs {
+		if s.First == s.Last {
+			if n := int(s.First); t.cores[n] < s.Cores || t.gpus[n] < s.GPUs || !t.Up(n) {
+				return n, s, true
+			}
+			continue
+		}
 		if int(s.GPUs) >= len(t.level) || bits.Len16(s.Cores) > t.plane.width {
 			return int(s.First), s, true
 		}
@@ -180,21 +180,15 @@ func (t *Table) giving(w int, s Segment) uint64 {
 	return t.level[s.GPUs][w] & t.plane.atLeast(w, uint(s.Cores))
 }
 
-func (t *Table) take(s Segment) {
-	t.freeCores -= int64(s.Len()) * int64(s.Cores)
-	t.freeGPUs -= int64(s.Len()) * int64(s.GPUs)
-	t.changeNumbers(s, -s.Cores, -s.GPUs)
-	for w := int(s.First >> 6); w <= int(s.Last>>6); w++ {
-		m := s.within(w)
-		t.block[w] -= uint32(bits.OnesCount64(m)) * uint32(s.Cores)
-		any := t.plane.subtract(w, m, uint(s.Cores))
-		t.takeGPUs(w, m, int(s.GPUs))
-		t.mark(w, any)
+// add gives what s has to its nodes, sign being 1, or takes it, -1.
+func (t *Table) add(s Segment, sign int) {
+	cores, gpus := uint16(sign*int(s.Cores)), uint8(sign*int(s.GPUs)) // modulo their range
+	if n := int(s.First); s.First == s.Last {
+		t.put(n, Capacity{t.cores[n] + cores, t.gpus[n] + gpus})
+		return
 	}
-}
-
-// changeNumbers adds to the free cores and GPUs of each node of s, modulo their range.
-func (t *Table) changeNumbers(s Segment, cores uint16, gpus uint8) {
+	t.freeCores += int64(sign*s.Len()) * int64(s.Cores)
+	t.freeGPUs += int64(sign*s.Len()) * int64(s.GPUs)
 	c, g := t.cores[s.First:s.Last+1], t.gpus[s.First:s.Last+1]
 	for i := range c {
 		c[i] += cores
@@ -204,17 +198,25 @@ func (t *Table) changeNumbers(s Segment, cores uint16, gpus uint8) {
 			g[i] += gpus
 		}
 	}
+	for w := int(s.First >> 6); w <= int(s.Last>>6); w++ {
+		m := s.within(w)
+		t.block[w] += uint32(bits.OnesCount64(m) * sign * int(s.Cores))
+		any := t.plane.add(w, m, uint(cores))
+		t.addGPUs(w, m, sign*int(s.GPUs))
+		t.mark(w, any)
+	}
 }
 
-// takeGPUs takes k GPUs from the nodes of word w that are in m.
-func (t *Table) takeGPUs(w int, m uint64, k int) {
-	if k == 0 {
-		return
+// addGPUs gives k GPUs to the nodes of word w that are in m, or takes -k.
+func (t *Table) addGPUs(w int, m uint64, k int) {
+	g, end, step := 1, len(t.having), 1
+	if k > 0 {
+		g, end, step = len(t.having)-1, 0, -1
 	}
-	for g := 1; g < len(t.having); g++ {
+	for ; g != end && k != 0; g += step {
 		more := uint64(0)
-		if g+k < len(t.having) {
-			more = t.having[g+k][w]
+		if g-k < len(t.having) {
+			more = t.having[max(g-k, 0)][w]
 		}
 		t.having[g][w] = t.having[g][w]&^m | more&m
 	}
@@ -235,33 +237,10 @@ func (t *Table) release(segs []Segment) error {
 		}
 	}
 	for _, s := range segs {
-		t.give(s)
+		t.add(s, 1)
 	}
 	t.tellShares(segs)
 	return nil
-}
-
-func (t *Table) give(s Segment) {
-	t.freeCores += int64(s.Len()) * int64(s.Cores)
-	t.freeGPUs += int64(s.Len()) * int64(s.GPUs)
-	t.changeNumbers(s, s.Cores, s.GPUs)
-	for w := int(s.First >> 6); w <= int(s.Last>>6); w++ {
-		m := s.within(w)
-		t.block[w] += uint32(bits.OnesCount64(m)) * uint32(s.Cores)
-		any := t.plane.add(w, m, uint(s.Cores))
-		t.giveGPUs(w, m, int(s.GPUs))
-		t.mark(w, any)
-	}
-}
-
-// giveGPUs gives k GPUs to the nodes of word w that are in m.
-func (t *Table) giveGPUs(w int, m uint64, k int) {
-	if k == 0 {
-		return
-	}
-	for g := len(t.having) - 1; g > 0; g-- {
-		t.having[g][w] = t.having[g][w]&^m | t.having[max(g-k, 0)][w]&m
-	}
 }
 
 // SetLeast sets what the nodes first to last have free to what they have free in a or in

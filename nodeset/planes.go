@@ -100,8 +100,8 @@ func (p *planes) sum(w int, m uint64) int64 {
 	return int64(s)
 }
 
-// add gives those nodes of word w that are in m c cores more, and returns which nodes of
-// the word have one free.
+// add gives those nodes of word w that are in m c cores more, modulo their range, and returns which
+// nodes of the word have one free.
 func (p *planes) add(w int, m uint64, c uint) (nonzero uint64) {
 	carry := uint64(0)
 	for i := w; i < len(p.bits); i += p.words {
@@ -110,21 +110,6 @@ func (p *planes) add(w int, m uint64, c uint) (nonzero uint64) {
 		p.bits[i] = sum
 		nonzero |= sum
 		carry = x&y | (x^y)&carry
-		c >>= 1
-	}
-	return nonzero
-}
-
-// subtract takes c cores from those nodes of word w that are in m, which have them, and
-// returns which nodes of the word have one free.
-func (p *planes) subtract(w int, m uint64, c uint) (nonzero uint64) {
-	borrow := uint64(0)
-	for i := w; i < len(p.bits); i += p.words {
-		x, y := p.bits[i], m&-(uint64(c)&1)
-		rest := x ^ y ^ borrow
-		p.bits[i] = rest
-		nonzero |= rest
-		borrow = ^x&(y|borrow) | y&borrow
 		c >>= 1
 	}
 	return nonzero

@@ -51,7 +51,7 @@ func TestPlanesAreNumbers(t *testing.T) {
 		p.keepAtLeast(kept, []uint64{m, 0}, 1, k)
 		require.Equal(r, m&have, kept[0])
 
-		p.subtract(1, m&have, k)
+		p.add(1, m&have, -k)
 		want := was
 		for n := range want {
 			if (m&have)>>n&1 != 0 {

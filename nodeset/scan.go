@@ -39,17 +39,12 @@ func (t *Table) Scan(dst []Set, q Query) []Set {
 		level = level[:min(len(level), len(q.Eligible))]
 	}
 	var cur Set
-	var buf [stretch]uint64
 	open := uint64(0) // all ones while cur goes on
 	for from := 0; from < len(level); from += stretch {
 		words := level[from:min(from+stretch, len(level))]
-		if k > 1 {
-			t.plane.keepAtLeast(buf[:len(words)], words, from, k)
-			words = buf[:len(words)]
-		}
-		if q.Eligible != nil {
-			and(buf[:len(words)], words, q.Eligible[from:])
-			words = buf[:len(words)]
+		if k > 1 || q.Eligible != nil {
+			var buf [stretch]uint64
+			words = t.limit(buf[:len(words)], words, from, k, q.Eligible)
 		}
 		for i, word := range words {
 			w := from + i
@@ -88,6 +83,19 @@ func (t *Table) Scan(dst []Set, q Query) []Set {
 	if open != 0 {
 		cur.Last = int32(min(len(level)<<6, t.Len()) - 1)
 		dst = append(dst, cur)
+	}
+	return dst
+}
+
+// limit sets dst, and returns it, to those of the nodes of words that are eligible and have k free cores;
+// from is the first of the words.
+func (t *Table) limit(dst, words []uint64, from int, k uint, eligible Mask) []uint64 {
+	if k > 1 {
+		t.plane.keepAtLeast(dst, words, from, k)
+		words = dst
+	}
+	if eligible != nil {
+		and(dst, words, eligible[from:])
 	}
 	return dst
 }

@@ -127,7 +127,7 @@ func (t *Table) SetBin(n int, bin uint8, free int64) error {
 		return fmt.Errorf("node %d would have more than %d GPUs free", n, t.total[n].GPUs)
 	}
 	if gpus != t.gpus[n] {
-		t.mark(n>>6, t.put(n, Capacity{t.cores[n], gpus}))
+		t.put(n, Capacity{t.cores[n], gpus})
 	}
 	t.shared.left[int(t.shared.start[n])+int(bin)-1] = left
 	t.tellShare(n)
@@ -243,7 +243,7 @@ func (t *Table) addShare(segs []Segment, share, sign int64) {
 			*left, gpus = none, gpus+1
 		}
 		if gpus != t.gpus[n] {
-			t.mark(n>>6, t.put(n, Capacity{t.cores[n], gpus}))
+			t.put(n, Capacity{t.cores[n], gpus})
 		}
 		t.tellShare(n)
 	}

@@ -82,10 +82,8 @@ func New(nodes []Capacity) (*Table, error) {
 	}
 	t.plane = newPlanes(words(n), max(bits.Len16(most), 1)) // see LimitFrom
 	for i, c := range nodes {
+		t.having[0][i>>6] |= 1 << (i & 63)
 		t.put(i, c)
-	}
-	for w := range t.down {
-		t.mark(w, t.plane.nonzero(w))
 	}
 	return t, nil
 }
@@ -170,11 +168,38 @@ func (t *Table) SetUp(n int, up bool) {
 	t.mark(n>>6, t.plane.nonzero(n>>6))
 }
 
-// put sets what node n has free, everywhere but in level, and returns which nodes of its
-// word have a free core.
-func (t *Table) put(n int, c Capacity) (any uint64) { return t.putRun(n, n, c) }
+// put sets what node n has free.
+func (t *Table) put(n int, c Capacity) {
+	w, node, was := n>>6, uint64(1)<<(n&63), t.Free(n)
+	t.block[w] += uint32(c.Cores) - uint32(was.Cores)
+	t.freeCores += int64(c.Cores) - int64(was.Cores)
+	t.freeGPUs += int64(c.GPUs) - int64(was.GPUs)
+	t.cores[n], t.gpus[n] = c.Cores, c.GPUs
+	for flip := uint(was.Cores ^ c.Cores); flip != 0; flip &= flip - 1 {
+		t.plane.bits[bits.TrailingZeros(flip)*t.plane.words+w] ^= node
+	}
+	for g := min(was.GPUs, c.GPUs); g < max(was.GPUs, c.GPUs); g++ {
+		t.having[g+1][w] ^= node
+	}
+	if t.down[w]&node != 0 {
+		return
+	}
+	before, after := levelsOf(was), levelsOf(c)
+	for g := min(before, after); g < max(before, after); g++ {
+		t.level[g][w] ^= node
+	}
+}
 
-// putRun is put for nodes first to last, all of one word.
+// levelsOf is of how many levels a node is that is up and has so much free.
+func levelsOf(c Capacity) int {
+	if c.Cores == 0 {
+		return 0
+	}
+	return int(c.GPUs) + 1
+}
+
+// putRun sets what each of nodes first to last, all of one word, has free, everywhere but in level, and
+// returns which nodes of the word have a free core.
 func (t *Table) putRun(first, last int, c Capacity) (any uint64) {
 	w, nodes := first>>6, ^uint64(0)<<(first&63)&(^uint64(0)>>(63-last&63))
 	for n := first; n <= last; n++ {
