@@ -28,11 +28,8 @@ type Builder struct {
 	cell  []int32 // node -> number of its run of nodes that are treated alike
 	cells []cell  // the runs
 	used  []int32 // row of the paper's form -> row of the model, or -1
-	most  []int64 // by further resource and cell: what bids may take at most; scratch
+	most  []int64 // by further resource and cell, and by quota: what bids may take at most; scratch
 	group []int64 // the same, of one group
-
-	charged []int64 // by quota: what bids may count at most; scratch
-	alone   []int64 // the same, of one group
 
 	sharing sharing
 	entries entries // of one column; scratch
@@ -67,8 +64,7 @@ func (b *Builder) Build(space *Space, variants []Variant, book *Book, required [
 	m.ColName, m.RowName = m.ColName[:0], m.RowName[:0]
 	b.sharing.reset(space.Now)
 	b.setCells(space.Now.Len(), book)
-	b.setMost(space, variants, book)
-	if err := b.setCharged(space, variants, book); err != nil {
+	if err := b.setMost(space, variants, book); err != nil {
 		return err
 	}
 	b.setRows(space, m)
@@ -156,8 +152,9 @@ func tables(space *Space, k int) *nodeset.Table {
 	return space.Left[k-1]
 }
 
-// setRows makes the rows: cores of each cell, GPUs of each cell, further resources where what is
-// bid could exhaust them, and the same for each reservation where it leaves less than is free now.
+// setRows makes the rows: cores of each cell, GPUs of each cell, further resources and quotas where
+// what is bid could exhaust them, and the same for each reservation where it leaves less than there
+// is now.
 func (b *Builder) setRows(space *Space, m *ipmodel.Model) {
 	m.Cap = m.Cap[:0]
 	b.used = b.used[:0]
@@ -176,17 +173,28 @@ func (b *Builder) setRows(space *Space, m *ipmodel.Model) {
 			}
 		}
 		for i, most := range b.most {
-			r, c := i/len(b.cells), &b.cells[i%len(b.cells)]
 			least := int64(math.MaxInt64)
 			if most > 0 {
-				least = slices.Min(t.FreeOf(r)[c.first : c.last+1])
+				least = b.leastOfMore(space, k, i)
 			}
 			now := b.used[2*len(b.cells)+i:]
 			b.addRow(m, least, most > least && (k == 0 || now[0] < 0 || least < m.Cap[now[0]]))
 		}
-		b.addQuotaRows(space, m, k)
 	}
 }
+
+// leastOfMore is what table k has of element i of b.most.
+func (b *Builder) leastOfMore(space *Space, k, i int) int64 {
+	r := i / len(b.cells)
+	if r >= space.Now.Resources() {
+		return max(space.Quotas.Left[k][i-b.quotas(space)], 0)
+	}
+	c := &b.cells[i%len(b.cells)]
+	return slices.Min(tables(space, k).FreeOf(r)[c.first : c.last+1])
+}
+
+// quotas is where those begin in b.most.
+func (b *Builder) quotas(space *Space) int { return space.Now.Resources() * len(b.cells) }
 
 // addRow adds the next row of the paper's form, which the model has where it is needed.
 func (b *Builder) addRow(m *ipmodel.Model, capacity int64, needed bool) {
@@ -198,46 +206,60 @@ func (b *Builder) addRow(m *ipmodel.Model, capacity int64, needed bool) {
 	m.Cap = append(m.Cap, capacity)
 }
 
-// setMost sets b.most: of each further resource and cell, what bids of each group take at most,
-// summed up. It is empty where no bid takes any.
-func (b *Builder) setMost(space *Space, variants []Variant, book *Book) {
+// setMost sets b.most: of each further resource and cell, and of each quota, what bids of each group
+// take at most, summed up. It is empty where no bid takes any.
+func (b *Builder) setMost(space *Space, variants []Variant, book *Book) (err error) {
 	b.most = b.most[:0]
 	if !slices.ContainsFunc(variants, usesMore) {
-		return
+		return nil
 	}
-	size := space.Now.Resources() * len(b.cells)
+	size := b.quotas(space) + len(space.Quotas.Unit)
 	b.most = append(b.most, make([]int64, size)...)
 	b.group = append(b.group[:0], make([]int64, size)...)
 	for j := 0; j < len(variants); j = NextJob(variants, j) {
 		end := book.JobStart[NextJob(variants, j)]
 		for i := book.JobStart[j]; i < end; i++ {
-			b.eachUse(variants, book, int(i), func(at int, amount int64) {
+			b.eachUse(space, variants, book, int(i), func(at int, amount int64) {
 				b.most[at] += max(amount-b.group[at], 0)
 				b.group[at] = max(b.group[at], amount)
+				if amount > math.MaxInt32 && err == nil {
+					err = fmt.Errorf("quota %d: a bid counts %d: must be at most %d of its units", at-b.quotas(space), amount, math.MaxInt32)
+				}
 			})
 		}
 		for i := book.JobStart[j]; i < end; i++ {
-			b.eachUse(variants, book, int(i), func(at int, _ int64) { b.group[at] = 0 })
+			b.eachUse(space, variants, book, int(i), func(at int, _ int64) { b.group[at] = 0 })
+		}
+	}
+	return err
+}
+
+// eachUse visits the further resources and cells, and the quotas, of which bid i takes something:
+// each once, in order.
+func (b *Builder) eachUse(space *Space, variants []Variant, book *Book, i int, visit func(at int, amount int64)) {
+	spec, segs := &variants[book.Bids[i].Job].Spec, book.Allocation(i)
+	if spec.Parts != nil {
+		b.eachUseOfParts(spec.Parts, segs, visit)
+	} else {
+		b.eachUseOf(spec.More(), segs, visit)
+	}
+	charges := spec.Counted()
+	for n := range charges {
+		if cost := space.Quotas.CostFor(spec, n, segs); cost > 0 {
+			visit(b.quotas(space)+charges[n].Row, cost)
 		}
 	}
 }
 
-// eachUse visits the further resources and cells of which bid i takes something.
-func (b *Builder) eachUse(variants []Variant, book *Book, i int, visit func(at int, amount int64)) {
-	if parts := variants[book.Bids[i].Job].Spec.Parts; parts != nil {
-		b.eachUseOfParts(parts, book.Allocation(i), visit)
-		return
-	}
-	for _, u := range variants[book.Bids[i].Job].Spec.More() {
+// eachUseOf visits the further resources and cells of which one part of a bid takes something.
+func (b *Builder) eachUseOf(uses nodeset.Uses, segs []nodeset.Segment, visit func(at int, amount int64)) {
+	for _, u := range uses {
 		if u.Row == b.sharing.resource {
 			continue // each GPU has its own rows
 		}
-		for _, s := range book.Allocation(i) {
+		for _, s := range segs {
 			amount := u.Of(s.Cores, s.GPUs)
-			if amount == 0 {
-				continue
-			}
-			for c := b.cell[s.First]; c <= b.cell[s.Last]; c++ {
+			for c := b.cell[s.First]; c <= b.cell[s.Last] && amount > 0; c++ {
 				visit(u.Row*len(b.cells)+int(c), amount)
 			}
 		}
@@ -257,10 +279,7 @@ func (b *Builder) setColumns(space *Space, variants []Variant, book *Book, m *ip
 	shares := b.sharing.entries
 	for i := range book.Bids {
 		for k := range variants[book.Bids[i].Job].Crosses + 1 {
-			b.addTaken(variants, book, m, i, k)
-			if len(b.charged) > 0 {
-				b.addQuotaEntries(space, variants, book, m, i, k)
-			}
+			b.addTaken(space, variants, book, m, i, k)
 		}
 		for ; len(shares) > 0 && int(shares[0].bid) == i; shares = shares[1:] {
 			m.Row, m.Coef = append(m.Row, shares[0].row), append(m.Coef, shares[0].coef)
@@ -270,11 +289,10 @@ func (b *Builder) setColumns(space *Space, variants []Variant, book *Book, m *ip
 }
 
 // kinds is how many rows of the paper's form a table has.
-func (b *Builder) kinds() int { return 2*len(b.cells) + len(b.most) + len(b.charged) }
+func (b *Builder) kinds() int { return 2*len(b.cells) + len(b.most) }
 
-// addTaken adds what bid i takes of table k, but for quotas. Rows ascend, also where parts of
-// the bid share nodes.
-func (b *Builder) addTaken(variants []Variant, book *Book, m *ipmodel.Model, i, k int) {
+// addTaken adds what bid i takes of table k. Rows ascend, also where parts of the bid share nodes.
+func (b *Builder) addTaken(space *Space, variants []Variant, book *Book, m *ipmodel.Model, i, k int) {
 	from := len(m.Row)
 	for gpu := range 2 {
 		b.addEntries(m, book.Allocation(i), k, gpu)
@@ -286,7 +304,7 @@ func (b *Builder) addTaken(variants []Variant, book *Book, m *ipmodel.Model, i, 
 		return
 	}
 	rows := b.used[k*b.kinds()+2*len(b.cells):]
-	b.eachUse(variants, book, i, func(at int, amount int64) {
+	b.eachUse(space, variants, book, i, func(at int, amount int64) {
 		if r := rows[at]; r >= 0 {
 			m.Row, m.Coef = append(m.Row, r), append(m.Coef, int32(amount))
 		}
@@ -317,10 +335,10 @@ func (b *Builder) addEntries(m *ipmodel.Model, segs []nodeset.Segment, k, gpu in
 // A bid of a job that consists of several parts is one column too, with the entries of all of them.
 // Where parts share nodes, these add up.
 
-// usesMore reports whether a variant, or a part of it, takes anything of further resources.
+// usesMore reports whether a variant, or a part of it, takes anything of further resources or quotas.
 func usesMore(v Variant) bool {
-	if v.Spec.Parts == nil {
-		return v.Spec.Uses != nil
+	if v.Spec.Parts == nil || v.Spec.Charges != nil {
+		return v.Spec.Uses != nil || v.Spec.Charges != nil
 	}
 	return slices.ContainsFunc(v.Spec.Parts.Specs, func(s place.Spec) bool { return s.Uses != nil })
 }
@@ -360,79 +378,16 @@ func (e *entries) add(at int, amount int64) {
 	e.at, e.amount = slices.Insert(e.at, i, at), slices.Insert(e.amount, i, amount)
 }
 
-// eachUseOfParts is eachUse for a bid of several parts: it visits each resource and cell once.
+// eachUseOfParts is eachUseOf for a bid of several parts.
 func (b *Builder) eachUseOfParts(parts *place.Parts, segs []nodeset.Segment, visit func(at int, amount int64)) {
 	b.entries.reset()
 	for len(segs) > 0 {
 		var part []nodeset.Segment
 		part, segs = place.CutPart(segs)
-		for _, u := range parts.Specs[part[0].Part].More() {
-			for _, s := range part {
-				if amount := u.Of(s.Cores, s.GPUs); amount > 0 {
-					for c := b.cell[s.First]; c <= b.cell[s.Last]; c++ {
-						b.entries.add(u.Row*len(b.cells)+int(c), amount)
-					}
-				}
-			}
-		}
+		b.eachUseOf(parts.Specs[part[0].Part].More(), part, b.entries.add)
 	}
 	for k, at := range b.entries.at {
 		visit(at, b.entries.amount[k])
-	}
-}
-
-// setCharged sets b.charged: of each quota, what bids of each group count at most, summed up. It is
-// empty where no bid counts anything.
-func (b *Builder) setCharged(space *Space, variants []Variant, book *Book) error {
-	b.charged = b.charged[:0]
-	if len(space.Quotas.Unit) == 0 {
-		return nil
-	}
-	b.charged = append(b.charged, make([]int64, len(space.Quotas.Unit))...)
-	b.alone = append(b.alone[:0], make([]int64, len(space.Quotas.Unit))...)
-	for j := 0; j < len(variants); j = NextJob(variants, j) {
-		next := NextJob(variants, j)
-		for i := book.JobStart[j]; i < book.JobStart[next]; i++ {
-			charges := variants[book.Bids[i].Job].Spec.Counted()
-			for n := range charges {
-				c := &charges[n]
-				cost := space.Quotas.CostFor(&variants[book.Bids[i].Job].Spec, n, book.Allocation(int(i)))
-				if cost > math.MaxInt32 {
-					return fmt.Errorf("quota %d: a bid counts %d: must be at most %d of its units", c.Row, cost, math.MaxInt32)
-				}
-				b.charged[c.Row] += max(cost-b.alone[c.Row], 0)
-				b.alone[c.Row] = max(b.alone[c.Row], cost)
-			}
-		}
-		for k := j; k < next; k++ {
-			for _, c := range variants[k].Spec.Counted() {
-				b.alone[c.Row] = 0
-			}
-		}
-	}
-	return nil
-}
-
-// addQuotaRows adds the rows of quotas of table k: where what is bid could pass them, and of a
-// reservation where it leaves less than there is now.
-func (b *Builder) addQuotaRows(space *Space, m *ipmodel.Model, k int) {
-	for q, most := range b.charged {
-		left := max(space.Quotas.Left[k][q], 0)
-		b.addRow(m, left, most > left && (k == 0 || left < max(space.Quotas.Left[0][q], 0)))
-	}
-}
-
-// addQuotaEntries adds what bid i counts against the quotas of table k.
-func (b *Builder) addQuotaEntries(space *Space, variants []Variant, book *Book, m *ipmodel.Model, i, k int) {
-	rows := b.used[(k+1)*b.kinds()-len(b.charged):]
-	charges := variants[book.Bids[i].Job].Spec.Counted()
-	for n := range charges {
-		c := &charges[n]
-		if r := rows[c.Row]; r >= 0 {
-			if cost := space.Quotas.CostFor(&variants[book.Bids[i].Job].Spec, n, book.Allocation(i)); cost > 0 {
-				m.Row, m.Coef = append(m.Row, r), append(m.Coef, int32(cost))
-			}
-		}
 	}
 }
 
