@@ -5,7 +5,6 @@ package benchmarks
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/core"
@@ -94,11 +93,6 @@ func checkBook(w *Window, o market.Options, book *market.Book) error {
 			}
 		}
 	}
-	for _, d := range book.Drafts {
-		if err := checkTogether(w, book, d); err != nil {
-			return fmt.Errorf("draft: %w", err)
-		}
-	}
 	return nil
 }
 
@@ -156,12 +150,6 @@ func checkModel(w *Window, book *market.Book, m *ipmodel.Model) error {
 	}
 	if err := checkTogether(w, book, r.Chosen); err != nil {
 		return fmt.Errorf("solution: %w", err)
-	}
-	for _, d := range book.Drafts {
-		d = slices.Sorted(slices.Values(d))
-		if _, err := m.Check(d); err != nil {
-			return fmt.Errorf("draft: %w", err)
-		}
 	}
 	return nil
 }

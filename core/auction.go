@@ -170,9 +170,8 @@ func (a *Auction) choose(ctx context.Context, s *Snapshot, l Limits, begin time.
 // find finds the winners.
 func (x *winners) find(ctx context.Context, l Limits, in *stages) error {
 	w, r, book, m := &in.window, &in.reservations, &in.bidding.book, &in.model
-	start := x.bestStart(w, r, book, m)
 	o := ipmodel.Options{
-		Deadline: l.Deadline, Now: x.opts.Clock, Seed: l.Seed, Start: start,
+		Deadline: l.Deadline, Now: x.opts.Clock, Seed: l.Seed, Start: book.Kept, // what the walk over the queue has kept
 		Work: min(x.opts.Work, workPerEntry*int64(len(m.Row)+len(m.Value))),
 	}
 	x.in = market.Window{Space: &r.space, Variants: w.variants, Book: book, Fixed: &m.Model}

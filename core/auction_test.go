@@ -136,7 +136,7 @@ func TestReasons(t *testing.T) {
 	p := decide(t, o, s)
 	require.Equal(t, reasonNoNodes, p.Decisions[0].Reason, "nothing ahead of it is to blame")
 	require.Contains(t, p.Decisions[1].Reason, "can never run: needs 13 cores")
-	require.Equal(t, reasonEquals, p.Decisions[3].Reason)
+	require.Equal(t, reasonLost, p.Decisions[3].Reason)
 	require.NotEqual(t, p.Decisions[2].Start, p.Decisions[4].Start)
 	lost := p.Decisions[2]
 	if lost.Start {

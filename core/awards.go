@@ -32,7 +32,6 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 	if err := a.decideJobs(s, in, p); err != nil {
 		return err
 	}
-	seated := a.left.added
 	err := a.left.fillOthers(s, p)
 	if in.window.scarce.ranges {
 		freed, fault := a.left.fillFewer(s, p)
@@ -43,12 +42,7 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 	if err = cmp.Or(err, a.left.fillKept(s, p)); err != nil {
 		return err
 	}
-	if x.worth > 0 { // what was freed for one may seat others too
-		seated = 0
-	}
-	added := a.left.added
-	p.Stats.GlobalBound = m.boundAll(&in.window, &in.bidding.gen) + added - seated
-	p.Objective, p.Bound = m.Objective(result.Value)-x.loss+added, min(m.Objective(result.Bound)+added, p.Stats.GlobalBound)
+	p.Objective, p.Bound = m.Objective(result.Value)-x.loss+a.left.added, m.Objective(result.Bound)+a.left.added
 	p.Stats.Jobs, p.Stats.Bids, p.Stats.BidClasses = len(in.window.jobs), len(book.Bids), book.NodeSets
 	p.Stats.Rows, p.Stats.Entries = m.Groups()+len(m.Cap), len(m.Row)
 	p.Stats.Status, p.Stats.Work = result.Status.String(), result.Work

@@ -208,7 +208,6 @@ func TestJobsWithoutCoresBruteForce(t *testing.T) {
 			require.Equal(t, top, worth)
 		}
 		require.LessOrEqual(t, worth, top)
-		require.LessOrEqual(t, float64(top), p.Stats.GlobalBound*(1+1e-12), "nothing is worth more than the bound")
 		windows++
 		if best, got = best+top, got+worth; worth < top {
 			misses++

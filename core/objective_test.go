@@ -108,7 +108,7 @@ func TestGreatestWeights(t *testing.T) {
 
 // Every job that does not start says why, in a code that goes with the words.
 func TestWhyGoesWithReason(t *testing.T) {
-	kinds := map[string]Why{reasonNoNodes: NoFit, reasonLost: Lost, reasonEquals: Lost, reasonReserved: Reserved}
+	kinds := map[string]Why{reasonNoNodes: NoFit, reasonLost: Lost, reasonReserved: Reserved}
 	seen := map[Why]int{}
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 2))

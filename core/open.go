@@ -14,12 +14,8 @@ import (
 // a large machine the first time; jobs for which there is none are behind the window. It has the
 // first job at least, if not as many as Window before it can never run.
 func (w *window) open(s *Snapshot, c *clock, p *Plan) {
-	looked, like := 0, 0
+	looked := 0
 	for i, job := range s.Pending {
-		if like == mostLike*w.opts.Window {
-			w.next = i
-			break
-		}
 		if looked == w.opts.Window || ((looked > 0 || i >= w.opts.Window) && c.past(eighth)) {
 			w.next, w.wanting = i, w.opts.Window-looked
 			break
@@ -43,12 +39,6 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 				continue
 			}
 		}
-		if why, ok := w.duplicates.enough(&w.normal, job, &w.quotas); ok && !w.opts.off.Duplicates {
-			p.Decisions = append(p.Decisions, Decision{Job: i})
-			p.Decisions[len(p.Decisions)-1].waits(why)
-			like++
-			continue
-		}
 		looked += seat
 		p.Decisions = append(p.Decisions, Decision{Job: i})
 		w.index, w.jobs = append(w.index, i), append(w.jobs, job)
@@ -56,10 +46,6 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 	}
 	w.weigh()
 }
-
-// mostLike is how many times as many jobs as the window has it passes over, since they ask for what
-// others do of which no more could start: they take no seat.
-const mostLike = 1
 
 // admit says how many seats of the window the job takes that was read last, the i-th of the queue,
 // or decides that it is out for its quotas' sake. Seats are for jobs that can start: a user at his
@@ -70,7 +56,7 @@ func (w *window) admit(s *Snapshot, i int, job *Job, p *Plan) (seats int, out bo
 	d := Decision{Job: i}
 	over := q.over(specs)
 	switch {
-	case over >= 0 && job.Preempts&w.duplicates.classes != 0:
+	case over >= 0 && job.Preempts&w.stoppable != 0:
 		return 1, false // it may have some of the quota given back
 	case over >= 0 && w.opts.Reservations > 0 && q.isHead(over):
 		return 0, false
@@ -137,8 +123,7 @@ func (w *window) reset(s *Snapshot, stoppable uint64) {
 	if w.answers.Reset(s.Nodes) {
 		w.machine = totalsOf(s.Nodes)
 	}
-	w.duplicates.reset(s.Nodes, w.opts.Reservations)
-	w.duplicates.classes, w.duplicates.whole = stoppable, room{int64(w.machine.cores), int64(w.machine.gpus)}
+	w.stoppable = stoppable
 	w.quotas.reset(s)
 	w.passed = w.passed[:0]
 	w.waiting, w.scarce, w.taken = backlog{}, scarcity{}, 0

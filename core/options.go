@@ -20,8 +20,7 @@ type AuctionOptions struct {
 	// Objective is what the start of a job is worth.
 	Objective Objective
 	// Window is the number of jobs that take part, the first of the queue by priority
-	// (MAX_JOB_COUNT of ipsched, section IV). Jobs that can never run on this machine do not count,
-	// nor do those that ask for what others before them do, of which no more can start.
+	// (MAX_JOB_COUNT of ipsched, section IV). Jobs that can never run on this machine do not count.
 	Window int
 	// Depth is how many different requests of jobs behind the window are tried in vain on what the
 	// auction leaves over, in queue order, before the cycle ends; so many jobs are told why they

@@ -23,7 +23,7 @@ func (x *preemption) findStoppable(s *Snapshot) {
 	if x.byID == nil {
 		x.byID, x.failed = make(map[string]int), make(map[failure]bool)
 	}
-	x.s, x.classes, x.tries, x.moved, x.worth, x.loss = s, 0, 0, false, 0, 0
+	x.s, x.classes, x.tries, x.moved, x.loss = s, 0, 0, false, 0
 	x.victims, x.spares, x.waits = x.victims[:0], x.spares[:0], x.waits[:0]
 	x.memory.uses, x.memory.segs = x.memory.uses[:0], x.memory.segs[:0]
 	rights := uint64(0)
@@ -430,8 +430,12 @@ func (x *preemption) serve(s *Snapshot, j int, left *leftovers, in *stages, p *P
 	}
 	w.remove(first)
 	x.seeker.placer.By(nil, job.TimeLimit)
-	key := failure{w.duplicates.keyOf(&w.normal, job), job.Preempts & x.classes}
 	kept := in.reservations.holds(j, x.rest.Quotas(), &x.own) // it is the job's to give up
+	one := len(x.ways) == 1                                   // others differ in more than the key says
+	var key failure
+	if one {
+		key = failure{equalKey{x.ways[0].Spec, job.TimeLimit}, job.Preempts & x.classes}
+	}
 	if !kept && x.failed[key] {
 		return nil
 	}
@@ -445,17 +449,18 @@ func (x *preemption) serve(s *Snapshot, j int, left *leftovers, in *stages, p *P
 		if kept {
 			mustHold(x.rest.Retake(&x.own, nil))
 		}
-		x.failed[key] = true
+		if one {
+			x.failed[key] = true
+		}
 		return nil
 	}
-	from, v, before := len(p.segs), x.ways[x.way], left.added
+	from, v := len(p.segs), x.ways[x.way]
 	p.segs = append(p.segs, x.segs...)
 	*d = Decision{Job: d.Job, Alternative: int(x.numbers[x.way])}
 	x.moved = true
 	if err := left.give(job, &v, from, d, p); err != nil {
 		return err
 	}
-	x.worth += left.added - before
 	for i := range x.rivals {
 		r := &x.rivals[i]
 		switch {
@@ -866,7 +871,7 @@ func (x *preemption) finish(w *window, p *Plan) {
 		slices.SortFunc(p.Decisions, func(a, b Decision) int { return a.Job - b.Job })
 		for i := range f.starts {
 			worth := w.weight(x.s.Pending[f.starts[i].Job])
-			p.Objective, p.Bound, p.Stats.GlobalBound = p.Objective+worth, p.Bound+worth, p.Stats.GlobalBound+worth
+			p.Objective, p.Bound = p.Objective+worth, p.Bound+worth
 		}
 		p.Objective -= f.lost
 	}

@@ -146,19 +146,6 @@ func (q *quotas) seat(specs []place.Spec) {
 	}
 }
 
-// most bounds how many jobs with this Spec could start, and the quota that does; -1: none does.
-func (q *quotas) most(spec *place.Spec) (most int64, quota int) {
-	most, quota = 1<<62, -1
-	charges := spec.Counted()
-	for i := range charges {
-		c := &charges[i]
-		if cost := q.book.Least(c, spec); cost > 0 && max(q.book.Left[0][c.Row], 0)/cost < most {
-			most, quota = max(q.book.Left[0][c.Row], 0)/cost, c.Row
-		}
-	}
-	return most, quota
-}
-
 // verdict is that on jobs for which a quota has no room.
 func (q *quotas) verdict(quota int) verdict {
 	name := q.named[quota].Name

@@ -5,6 +5,7 @@ package core
 import (
 	"math/bits"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -58,6 +59,16 @@ func rateOf(share uint64, limit int64) uint64 {
 
 // sizeOf is R_j.
 func sizeOf(job *Job) int64 { return max(place.LeastCores(&job.Request), 1) }
+
+// leastGPUs is how many GPUs a job with this request has at least.
+func leastGPUs(r *bids.Request) int64 {
+	sum := int64(max(r.MinNodes, 1)) * int64(r.MinGPUs)
+	for k := range r.Components {
+		c := &r.Components[k]
+		sum += int64(max(c.MinNodes, 1)) * int64(c.MinGPUs)
+	}
+	return sum
+}
 
 // partsOf are shares of a machine, 0 to 1.
 type partsOf struct{ cores, gpus float64 }

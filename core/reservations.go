@@ -92,10 +92,8 @@ func (r *reservations) markDraft(w *window, draft *market.Book) {
 	for range w.jobs {
 		r.drafted = append(r.drafted, -1)
 	}
-	if len(draft.Drafts) > 0 {
-		for _, b := range draft.Drafts[0] {
-			r.drafted[w.jobOf(&draft.Bids[b])] = b
-		}
+	for b := range draft.Bids {
+		r.drafted[w.jobOf(&draft.Bids[b])] = int32(b)
 	}
 }
 

@@ -55,8 +55,7 @@ type preemption struct {
 	spares []spare // what stops have freed, and nobody has taken
 	waits  []Preemption
 	moved  bool    // somebody has to go, or gave up his place: others may have room now
-	worth  float64 // of starts in place of others
-	loss   float64 // of what these had, in the objective's unit
+	loss   float64 // of what those had who gave up a place or are stopped, in the objective's unit
 	memory struct {
 		uses nodeset.Uses
 		segs []nodeset.Segment
@@ -108,7 +107,7 @@ type spare struct {
 
 // failure is a request that found no place, of jobs that may have the same stopped.
 type failure struct {
-	waysKey
+	equalKey
 	preempts uint64
 }
 

@@ -256,11 +256,7 @@ type Stats struct {
 	Rows, Entries          int // of the model
 	Status                 string
 	Work                   int64
-	// GlobalBound is an upper bound on what any allocations could be worth, those included that
-	// were never bid, and jobs of the window only: see market.Generator.Bound. 0 for policies
-	// without an objective.
-	GlobalBound float64
-	Elapsed     time.Duration
+	Elapsed                time.Duration
 	// Late says that the deadline cut the cycle short.
 	Late bool
 	// TimedOut is how many decisions say TimedOut. If there are any Decide has to be called again

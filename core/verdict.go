@@ -12,12 +12,11 @@ type verdict struct {
 }
 
 var (
-	blocked      = verdict{why: Reserved, reason: reasonReserved}
-	noNodes      = verdict{why: NoFit, reason: reasonNoNodes}
-	apart        = verdict{why: NoFit, reason: reasonApart}
-	lost         = verdict{why: Lost, reason: reasonLost}
-	lostToEquals = verdict{why: Lost, reason: reasonEquals}
-	undecided    = verdict{why: TimedOut, reason: reasonTimedOut}
+	blocked   = verdict{why: Reserved, reason: reasonReserved}
+	noNodes   = verdict{why: NoFit, reason: reasonNoNodes}
+	apart     = verdict{why: NoFit, reason: reasonApart}
+	lost      = verdict{why: Lost, reason: reasonLost}
+	undecided = verdict{why: TimedOut, reason: reasonTimedOut}
 )
 
 // Why jobs wait, in words.
@@ -26,7 +25,6 @@ const (
 	reasonNoNodes  = "no nodes are free that suit it"
 	reasonApart    = "no nodes are free that suit it and lie close enough together"
 	reasonLost     = "other jobs are worth more together"
-	reasonEquals   = "jobs ahead of it that ask for the same could take all that is free"
 	// of jobs with components or without cores, where AuctionOptions.Determiner is set
 	reasonComponents = "the policy's program has no jobs of several components"
 	reasonCoreless   = "the policy's program has no jobs that take no core"

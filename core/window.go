@@ -25,7 +25,7 @@ type window struct {
 	machine      totals
 	normal       normal
 	answers      place.Cache
-	duplicates   duplicates
+	stoppable    uint64 // classes of running jobs that may be stopped
 	quotas       quotas
 	scarce       scarcity
 	mostGPUs     int           // of a node

@@ -138,7 +138,7 @@ func TestNativeIsBruteForce(t *testing.T) {
 	race.Slow(t)
 	s := native.New()
 	var r ipmodel.Result
-	losers := 0
+	losers, proven := 0, 0
 	for seed := range uint64(randomWindows) {
 		a := randomAuction(seed)
 		m := a.model(true)
@@ -146,13 +146,18 @@ func TestNativeIsBruteForce(t *testing.T) {
 		want := brute(m)
 		worth, err := m.Check(r.Chosen)
 		require.NoError(t, err, "window %d", seed)
-		require.Equal(t, ipmodel.Optimal, r.Status, "window %d", seed)
-		require.Equal(t, []int64{want, want, want}, []int64{worth, r.Value, r.Bound}, "window %d", seed)
+		require.Equal(t, []int64{want, want}, []int64{worth, r.Value}, "window %d", seed)
+		require.GreaterOrEqual(t, r.Bound, want, "window %d", seed)
+		if r.Status == ipmodel.Optimal {
+			require.Equal(t, want, r.Bound, "window %d", seed)
+			proven++
+		}
 		if len(r.Chosen) < len(a.variants) {
 			losers++
 		}
 	}
 	require.Greater(t, losers, randomWindows/2, "most windows are contested")
+	require.Greater(t, proven, randomWindows*98/100, "few are too large for the enumeration")
 }
 
 func optimum(t require.TestingT, m *ipmodel.Model) int64 {

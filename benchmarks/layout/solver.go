@@ -73,13 +73,17 @@ const (
 )
 
 // Solve fills r with the best winners and layouts that it finds by the deadline or with the work.
-// It begins with what the packing solver makes of AUCSCHED2's model from o.Start with o.Work, and
+// It begins with what the packing solver makes of AUCSCHED2's model from o.Start, or else from the
+// offers, with o.Work, and
 // goes on with three times as much, so that its answer is never worth less than AUCSCHED2's with
 // the same o.Work; of the time until a deadline it uses a quarter for that. Work counts the packing
 // solver's units and steps of the flow. It fails if the packing solver does.
 func (s *Solver) Solve(ctx context.Context, w *Window, o ipmodel.Options, r *Result) error {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if len(o.Start) == 0 {
+		o.Start = offers(w)
 	}
 	if slices.ContainsFunc(w.Variants, func(v market.Variant) bool { return v.Spec.Uses != nil }) {
 		return s.asBid(ctx, w, o, r)

@@ -292,7 +292,6 @@ func (a *IPSched) solve(ctx context.Context, s *core.Snapshot, l core.Limits, p 
 		bound = math.Ldexp(float64(a.result.Bound)/unit+float64(len(a.window)), a.shift)
 	}
 	p.Bound = max(bound, p.Objective)
-	p.Stats.GlobalBound = p.Bound
 	return nil
 }
 

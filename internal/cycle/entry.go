@@ -107,12 +107,11 @@ type Parts struct {
 	Dominated   bool // dominated.go
 
 	// In core, of which other parts are settings.
-	Duplicates bool
-	Leftovers  bool
-	Ranges     bool // numbers in place of ranges of GPUs
-	Sorted     bool // the timetable's sorted orders, and the moves
-	Moves      bool // the moves alone
-	Planned    bool // three quarters of its jobs
+	Leftovers bool
+	Ranges    bool // numbers in place of ranges of GPUs
+	Sorted    bool // the timetable's sorted orders, and the moves
+	Moves     bool // the moves alone
+	Planned   bool // three quarters of its jobs
 }
 
 type key struct{}

@@ -46,9 +46,6 @@ type Book struct {
 	Segs []nodeset.Segment
 	// NodeSets is the number of bid classes.
 	NodeSets int
-	// Drafts are schedules of the whole window that the bids contain: indices of
-	// bids that fit together, the one worth most first.
-	Drafts [][]int32
 	// Kept are the bids that came from Variant.Fixed.
 	Kept []int32
 	// Asked is how many variants, the first ones, have made bids by themselves: all, unless
@@ -69,25 +66,8 @@ func (b *Book) Allocation(i int) []nodeset.Segment {
 
 func (b *Book) reset() {
 	b.Bids, b.Segs, b.JobStart = b.Bids[:0], b.Segs[:0], append(b.JobStart[:0], 0)
-	b.Drafts, b.Kept = b.Drafts[:0], b.Kept[:0]
+	b.Kept = b.Kept[:0]
 	b.NodeSets, b.Asked = 0, 0
-}
-
-// addDraft adds a draft of the given bids, those less than 0 left out.
-func (b *Book) addDraft(bids []int32) {
-	k := len(b.Drafts)
-	if k < cap(b.Drafts) {
-		b.Drafts = b.Drafts[:k+1]
-	} else {
-		b.Drafts = append(b.Drafts, nil)
-	}
-	list := b.Drafts[k][:0]
-	for _, i := range bids {
-		if i >= 0 {
-			list = append(list, i)
-		}
-	}
-	b.Drafts[k] = list
 }
 
 // nodeSets numbers the bid classes: by a hash of their nodes, of 64 bits, which tells all sets of a

@@ -4,23 +4,15 @@ package market
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// draftStyle are the choices that one draft makes throughout.
-type draftStyle struct {
-	greedyGPUs bool         // take the most GPUs of a range at once, not at the end
-	thrifty    bool         // try a job's cheapest variant first, not the one that it likes best
-	layout     place.Layout // of jobs that name their number of nodes
-	keep       bool         // jobs that keep an allocation have it
-	anywhere   bool         // jobs that demand nothing of switches are laid as if there were none
-}
-
-// makeDrafts fills g.drafts with at most n drafts, the one worth most first. With bestOnly it
-// makes none after one that serves all jobs, for none is worth more.
+// makeDrafts fills g.drafts with at most n drafts. With bestOnly it leaves the one worth most alone,
+// and makes none after one that serves all jobs, for none is worth more.
 func (g *Generator) makeDrafts(n int, bestOnly bool) {
 	for cap(g.drafts) < n {
 		g.drafts = append(g.drafts[:cap(g.drafts)], draft{})
@@ -35,40 +27,29 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 			g.drafts = g.drafts[:i]
 			break
 		}
-		d := &g.drafts[i]
-		style := draftStyle{greedyGPUs: i%2 == 0, thrifty: i%2 == 1, layout: place.Level, keep: i > 0}
-		style.anywhere = i%4 > 1
-		if i > 3 && i%3 == 1 {
-			style.layout = place.PackUp
-		}
-		g.runDraft(d, style)
-		if d.worth > g.drafts[best].worth {
+		g.runDraft(&g.drafts[i], i%2 == 1)
+		if g.drafts[i].worth > g.drafts[best].worth {
 			best = i
 		}
 	}
-	if len(g.drafts) > 0 {
+	if bestOnly && len(g.drafts) > 0 {
 		g.drafts[0], g.drafts[best] = g.drafts[best], g.drafts[0]
+		g.drafts = g.drafts[:1]
 	}
 }
 
-// orderDraft sets the order of draft i: queue order as Slurm goes, then two that
-// serve the jobs with most special wishes first, then the best draft so far with
-// its first loser that has not had its turn moved to the front. It reports false when
-// nobody lost.
+// orderDraft sets the order of draft i: queue order as Slurm goes, the jobs with most special wishes
+// first, those worth most for what they need first, then the best draft so far with its first loser
+// that has not had its turn moved to the front. It reports false when nobody lost.
 func (g *Generator) orderDraft(i, best int) bool {
 	d := &g.drafts[i]
-	d.order = d.order[:0]
-	if i < 4 {
+	if d.order = d.order[:0]; i < 3 {
 		d.order = g.appendJobs(d.order)
 		switch i {
-		case 1: // the first that looks at prices
-			g.flat.solve(g.space, g.variants, nil, 0)
-			g.dear = slices.Max(g.flat.price) > 0
-			slices.SortStableFunc(d.order, g.flexibleLast)
+		case 1:
+			slices.SortStableFunc(d.order, func(a, b int32) int { return g.flexibility(g.easy[a]) - g.flexibility(g.easy[b]) })
 		case 2:
-			slices.SortStableFunc(d.order, g.hardestFirst)
-		case 3:
-			slices.SortStableFunc(d.order, g.densestFirst)
+			slices.SortStableFunc(d.order, func(a, b int32) int { return cmp.Compare(g.density(b), g.density(a)) })
 		}
 		return true
 	}
@@ -105,21 +86,17 @@ func (g *Generator) loser(d *draft) (int32, bool) {
 	return 0, false
 }
 
-// flexibleLast puts jobs that name nodes or GPUs before those that only want to be
-// contiguous, and these before those that can be anywhere.
-func (g *Generator) flexibleLast(a, b int32) int {
-	return cmp.Compare(g.flexibility(g.easy[a]), g.flexibility(g.easy[b]))
-}
-
+// flexibility is 0 of a variant that names nodes or GPUs, 1 of one that only wants to be contiguous,
+// and 2 of one that can be anywhere.
 func (g *Generator) flexibility(j int32) int {
-	if s := &g.specs[j]; !s.NodesGiven && s.GPUs.PerNode.Min == 0 {
-		return 1 + loose(s)
+	switch s := &g.specs[j]; {
+	case s.NodesGiven || s.GPUs.PerNode.Min > 0:
+		return 0
+	case s.Contiguous:
+		return 1
 	}
-	return 0
+	return 2
 }
-
-// hardestFirst orders by GPUs a node, then contiguity, then size.
-func (g *Generator) hardestFirst(a, b int32) int { return g.harder(g.easy[a], g.easy[b]) }
 
 // findEasy sets g.easy: by first variant, the one of the job's valid variants with the fewest
 // special wishes, which says when a draft that serves the hard jobs first comes to it.
@@ -133,48 +110,28 @@ func (g *Generator) findEasy() {
 			if g.specs[k].Nodes.Min == 0 {
 				continue
 			}
-			if e := g.easy[j]; g.specs[e].Nodes.Min == 0 || g.harder(int32(k), e) > 0 {
+			if e := g.easy[j]; g.specs[e].Nodes.Min == 0 || g.flexibility(int32(k)) > g.flexibility(e) {
 				g.easy[j] = int32(k)
 			}
 		}
 	}
 }
 
-// harder is negative if variant a has more special wishes than variant b.
-func (g *Generator) harder(a, b int32) int {
-	x, y := &g.specs[a], &g.specs[b]
-	return cmp.Or(
-		cmp.Compare(g.flexibility(a), g.flexibility(b)),
-		cmp.Compare(y.GPUs.PerNode.Min, x.GPUs.PerNode.Min),
-		cmp.Compare(loose(x), loose(y)),
-		cmp.Compare(y.Nodes.Min, x.Nodes.Min),
-		cmp.Compare(y.Cores.On(y.Nodes.Min), x.Cores.On(x.Nodes.Min)),
-	)
-}
-
-func loose(s *place.Spec) int {
-	if s.Contiguous {
-		return 0
-	}
-	return 1
-}
-
-func (g *Generator) runDraft(d *draft, style draftStyle) {
+// runDraft gives each job in the draft's order a place on what those before it have left. It is met in the way that it likes best, with the most GPUs of a
+// range that there are; in a thrifty draft in the cheapest way.
+func (g *Generator) runDraft(d *draft, thrifty bool) {
 	g.rest.ResetLike(&g.views)
 	d.got = append(d.got[:0], make([]share, len(g.variants))...)
 	d.segs, d.worth, d.lost = d.segs[:0], 0, len(d.order)
-	if style.keep {
-		g.keepInDraft(d)
-	}
 	for _, j := range d.order {
-		if g.specs[g.easy[j]].Nodes.Min == 0 || g.served(d, j) { // no valid request, or kept
+		if g.specs[g.easy[j]].Nodes.Min == 0 { // no valid request
 			continue
 		}
 		if g.opts.stopped() {
 			break // what has been placed so far is a draft as well
 		}
-		for _, k := range g.turns(j, style) {
-			if g.specs[k].Nodes.Min > 0 && g.tryInDraft(d, k, style) {
+		for _, k := range g.turns(j, thrifty) {
+			if g.specs[k].Nodes.Min > 0 && g.tryInDraft(d, k, !thrifty) {
 				break
 			}
 		}
@@ -201,9 +158,9 @@ func (g *Generator) served(d *draft, j int32) bool {
 }
 
 // tryInDraft gives variant j a place on what is left, if there is one.
-func (g *Generator) tryInDraft(d *draft, j int32, style draftStyle) bool {
+func (g *Generator) tryInDraft(d *draft, j int32, greedy bool) bool {
 	a, from := &g.variants[j], int32(len(d.segs))
-	segs, gpus, ok := g.placeInDraft(d.segs, j, style)
+	segs, gpus, ok := g.placeInDraft(d.segs, j, greedy)
 	if d.segs = segs; !ok {
 		return false
 	}
@@ -215,31 +172,15 @@ func (g *Generator) tryInDraft(d *draft, j int32, style draftStyle) bool {
 }
 
 // turns are the variants of the job whose first is j in the order in which a draft tries them.
-func (g *Generator) turns(j int32, style draftStyle) []int32 {
+func (g *Generator) turns(j int32, thrifty bool) []int32 {
 	g.turn = g.turn[:0]
 	for k := int(j); k < NextJob(g.variants, int(j)); k++ {
 		g.turn = append(g.turn, int32(k))
 	}
-	if len(g.turn) > 1 && style.thrifty {
-		slices.SortStableFunc(g.turn, func(a, b int32) int { return cmp.Compare(g.flatCost(a), g.flatCost(b)) })
+	if len(g.turn) > 1 && thrifty {
+		slices.SortStableFunc(g.turn, func(a, b int32) int { return cmp.Compare(g.needs(a), g.needs(b)) })
 	}
 	return g.turn
-}
-
-// keepInDraft gives the jobs that keep an allocation just that.
-func (g *Generator) keepInDraft(d *draft) {
-	for j := range g.variants {
-		a := &g.variants[j]
-		if len(a.Fixed) == 0 || g.specs[j].Nodes.Min == 0 {
-			continue
-		}
-		from := int32(len(d.segs))
-		d.segs = append(d.segs, a.Fixed...)
-		must(g.rest.Take(&a.Spec, a.Fixed, a.Crosses))
-		d.got[j] = share{from, int32(len(d.segs)), place.LeastGPUs(a.Fixed)}
-		d.worth += a.Priority
-		d.lost--
-	}
 }
 
 // raiseGPUs gives jobs with a GPU range, in queue order, the GPUs that nobody took.
@@ -290,92 +231,81 @@ func (g *Generator) raiseMixed(d *draft, j int) {
 	sh.gpus = place.LeastGPUs(d.segs[own:])
 }
 
-// densestFirst orders by falling priority for what a job needs, at flat prices.
-func (g *Generator) densestFirst(a, b int32) int {
-	return cmp.Compare(float64(float64(g.variants[b].Priority)*g.leastCost(a)), float64(float64(g.variants[a].Priority)*g.leastCost(b)))
-}
-
-// flatCost is what variant j pays at flat prices; its cores where there is enough of everything.
-func (g *Generator) flatCost(j int32) float64 {
-	if g.dear {
-		return g.flat.cost(int(j))
-	}
-	return g.flat.jobs[j].cores
-}
-
-// leastCost is flatCost of the cheapest valid variant of the job whose first is j.
-func (g *Generator) leastCost(j int32) float64 {
-	least := g.flatCost(j)
-	for k := int(j) + 1; k < NextJob(g.variants, int(j)); k++ {
-		if c := g.flatCost(int32(k)); g.specs[j].Nodes.Min == 0 || g.specs[k].Nodes.Min > 0 && c < least {
-			least = c
+// density is the priority of the job whose first variant is j for what it needs at least.
+func (g *Generator) density(j int32) float64 {
+	least := math.Inf(1)
+	for k := int(j); k < NextJob(g.variants, int(j)); k++ {
+		if g.specs[k].Nodes.Min > 0 {
+			least = min(least, g.needs(int32(k)))
 		}
 	}
-	return least
+	return float64(g.variants[j].Priority) / least
+}
+
+// needs is which part of all free cores and GPUs variant j needs.
+func (g *Generator) needs(j int32) float64 {
+	cores, gpus := g.space.Now.SumFree()
+	s := &g.specs[j]
+	return float64(s.LeastCores())/float64(max(cores, 1)) + float64(s.LeastGPUs())/float64(max(gpus, 1))
 }
 
 // placeInDraft appends the allocation of a job on what the jobs before it have left. A place that
 // pays no heed to further resources mostly has enough of them, and is found far sooner; where there
 // is none, there is none at all.
-func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, style draftStyle) ([]nodeset.Segment, int, bool) {
+func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, greedy bool) ([]nodeset.Segment, int, bool) {
 	a, s := &g.variants[j], &g.specs[j]
 	if s.Parts != nil {
-		dst, ok := g.placeParts(dst, j, style)
+		dst, ok := g.placeParts(dst, j, greedy)
 		return dst, 0, ok
-	}
-	if style.anywhere && s.Below != nil && !s.Demands() {
-		g.loose = *s
-		g.loose.Below = nil
-		s = &g.loose
 	}
 	if g.rest.Quotas().Lacks(s, a.Crosses) >= 0 {
 		return dst, 0, false
 	}
 	if s.Uses == nil {
-		return g.placeOn(dst, g.rest.For(s, a.Crosses), a, s, style)
+		return g.placeOn(dst, g.rest.For(s, a.Crosses), a, s, greedy)
 	}
 	if g.space.Now.ShareOf(*s.Uses) > 0 || s.Coreless() { // a share wants to be where it fits tightest
-		return g.placeOn(dst, g.rest.For(s, a.Crosses), a, s, style)
+		return g.placeOn(dst, g.rest.For(s, a.Crosses), a, s, greedy)
 	}
 	if g.rest.Lacks(s, a.Crosses) {
 		return dst, 0, false
 	}
 	plain := *s
 	plain.Uses = nil
-	found, gpus, ok := g.placeOn(dst, g.rest.View(a.Crosses), a, &plain, style)
+	found, gpus, ok := g.placeOn(dst, g.rest.View(a.Crosses), a, &plain, greedy)
 	if !ok || g.rest.View(a.Crosses).FitsWith(found[len(dst):], s.More()) {
 		return found, gpus, ok
 	}
-	return g.placeOn(found[:len(dst)], g.rest.For(s, a.Crosses), a, s, style)
+	return g.placeOn(found[:len(dst)], g.rest.For(s, a.Crosses), a, s, greedy)
 }
 
 // placeParts appends the allocation of a job of several parts on what the jobs before it have left.
-func (g *Generator) placeParts(dst []nodeset.Segment, j int32, style draftStyle) ([]nodeset.Segment, bool) {
+func (g *Generator) placeParts(dst []nodeset.Segment, j int32, greedy bool) ([]nodeset.Segment, bool) {
 	a, s := &g.variants[j], &g.specs[j]
 	if cores, _ := g.rest.View(a.Crosses).SumFree(); s.LeastCores() > cores {
 		return dst, false
 	}
-	o := place.PartsOptions{Layout: style.layout, MostGPUs: style.greedyGPUs, Fast: true}
+	o := place.PartsOptions{Layout: place.Level, MostGPUs: greedy, Fast: true}
 	return g.placer.PlaceParts(dst, g.rest.View(a.Crosses), s, o, g.rest.Quotas(), a.Crosses)
 }
 
 // placeOn appends the allocation of a job on t, what it sees of what is left.
 func (g *Generator) placeOn(
-	dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *place.Spec, style draftStyle,
+	dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *place.Spec, greedy bool,
 ) ([]nodeset.Segment, int, bool) {
 	if cores, _ := t.SumFree(); int64(s.Cores.Total) > cores {
 		return dst, 0, false
 	}
 	from := len(dst)
-	if style.greedyGPUs {
+	if greedy {
 		for k := min(s.GPUs.PerNode.Max, t.MaxGPUs()); k > s.GPUs.PerNode.Min; k-- {
-			if dst, ok := g.placeWith(dst, t, a, s, k, style.layout); ok {
+			if dst, ok := g.placeWith(dst, t, a, s, k); ok {
 				return g.raiseAtOnce(dst, from, t, a, s), k, true
 			}
 		}
 	}
-	dst, ok := g.placeWith(dst, t, a, s, s.GPUs.PerNode.Min, style.layout)
-	if ok && style.greedyGPUs {
+	dst, ok := g.placeWith(dst, t, a, s, s.GPUs.PerNode.Min)
+	if ok && greedy {
 		dst = g.raiseAtOnce(dst, from, t, a, s)
 	}
 	return dst, s.GPUs.PerNode.Min, ok
@@ -383,14 +313,14 @@ func (g *Generator) placeOn(
 
 // placeWith places a job with k GPUs a node on t, of which only ever more is taken.
 func (g *Generator) placeWith(
-	dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *place.Spec, k int, l place.Layout,
+	dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *place.Spec, k int,
 ) ([]nodeset.Segment, bool) {
 	g.own = *s
 	if !g.rest.Quotas().Narrow(&g.own, a.Crosses, k) {
 		return dst, false
 	}
 	g.placer.By(g.opts.Prices, a.Limit)
-	return g.placer.PlaceAs(dst, t, &g.own, k, l)
+	return g.placer.PlaceAs(dst, t, &g.own, k, place.Level)
 }
 
 // raiseAtOnce raises what variant a, of shape s, got at dst[from:], before it is taken off t; not

@@ -3,6 +3,7 @@
 package market
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,11 +32,13 @@ func fitsTogether(t require.TestingT, s *Space, variants []Variant, b *Book, dra
 	}
 }
 
-func worthOf(variants []Variant, b *Book, draft []int32) (sum int64) {
-	for _, i := range draft {
-		sum += variants[b.Bids[i].Job].Priority
+// bestDraft has b be the best draft, and lists its bids.
+func bestDraft(g *Generator, s *Space, variants []Variant, o Options, b *Book) (bids []int32) {
+	g.GenerateDraft(s, variants, o, b)
+	for i := range b.Bids {
+		bids = append(bids, int32(i))
 	}
-	return sum
+	return bids
 }
 
 func TestDraftsFitTogether(t *testing.T) {
@@ -46,65 +49,25 @@ func TestDraftsFitTogether(t *testing.T) {
 		variants, o := drawVariants(t, s), drawOptions(t)
 		keepSome(t, s, variants)
 		g.Generate(s, variants, o, &b)
-		require.LessOrEqual(t, len(b.Drafts), o.Drafts)
+		require.LessOrEqual(t, len(g.drafts), o.Drafts)
 		if o.Drafts > 0 && o.MaxBidsPerJob > 1 {
-			require.NotEmpty(t, b.Drafts)
-		}
-		for _, d := range b.Drafts {
-			jobs := map[int32]bool{}
-			for _, i := range d {
-				require.False(t, jobs[b.Bids[i].Job], "job %d is in a draft twice", b.Bids[i].Job)
-				jobs[b.Bids[i].Job] = true
-			}
-			fitsTogether(t, s, variants, &b, d)
-			require.LessOrEqual(t, worthOf(variants, &b, d), worthOf(variants, &b, b.Drafts[0]), "the first is worth most")
+			require.NotEmpty(t, g.drafts)
 		}
 		fitsTogether(t, s, variants, &b, b.Kept)
-	})
-}
-
-// offerSome has some jobs be offered a place.
-func offerSome(t *rapid.T, s *Space, variants []Variant) {
-	var p place.Placer
-	for j := range variants {
-		if rapid.IntRange(0, 2).Draw(t, "offer") == 0 {
-			if segs, ok := p.Place(nil, s.Now, &variants[j].Spec, variants[j].Spec.GPUs.PerNode.Min); ok {
-				variants[j].Offer = segs
-			}
+		most := int64(0)
+		for i := range g.drafts {
+			most = max(most, g.drafts[i].worth)
 		}
-	}
-}
-
-// The best draft alone is the same as among all bids, and nothing else but offers is bid.
-func TestTheBestDraftAlone(t *testing.T) {
-	var g Generator
-	var all, best Book
-	rapid.Check(t, func(t *rapid.T) {
-		s := drawSpace(t)
-		variants, o := drawVariants(t, s), drawOptions(t)
-		keepSome(t, s, variants)
-		offerSome(t, s, variants)
-		g.Generate(s, variants, o, &all)
-		g.GenerateDraft(s, variants, o, &best)
-		require.Len(t, best.Drafts, min(1, len(all.Drafts)))
-		for _, d := range best.Drafts {
-			require.Len(t, d, len(all.Drafts[0]))
-			for k, i := range d {
-				of, want := &best.Bids[i], all.Drafts[0][k]
-				require.Equal(t, all.Bids[want].Job, of.Job)
-				require.Equal(t, all.Allocation(int(want)), best.Allocation(int(i)))
-			}
+		worth, of, jobs := int64(0), jobsOf(variants), map[int]bool{}
+		draft := bestDraft(&g, s, variants, o, &b)
+		for _, i := range draft {
+			j := b.Bids[i].Job
+			require.False(t, jobs[of[j]], "job %d is in a draft twice", of[j])
+			jobs[of[j]] = true
+			worth += variants[j].Priority
 		}
-		require.Equal(t, len(variants), best.Jobs())
-		for j := range variants {
-			most := len(best.Drafts)
-			for _, has := range []bool{variants[j].Fixed != nil, variants[j].Offer != nil} {
-				if has {
-					most++
-				}
-			}
-			require.LessOrEqual(t, len(best.Of(j)), most)
-		}
+		fitsTogether(t, s, variants, &b, draft)
+		require.Equal(t, most, worth)
 	})
 }
 
@@ -120,21 +83,17 @@ func TestDraftsLeaveNoOneOut(t *testing.T) {
 			gpus := &variants[j].Spec.GPUs.PerNode
 			gpus.Max = gpus.Min // GPUs that a range takes at the end are not missed by a loser
 		}
-		g.Generate(s, variants, Options{MaxBidsPerJob: 8, Drafts: 5}, &b)
-		for _, d := range b.Drafts {
-			var rest place.Residual
-			rest.Reset(s.Now, s.Left)
-			in, job := map[int]bool{}, jobsOf(variants)
-			for _, i := range d {
-				j := int(b.Bids[i].Job)
-				require.False(t, in[job[j]], "a job is in the draft twice")
-				in[job[j]] = true
-				require.NoError(t, rest.Take(&place.Spec{}, b.Allocation(int(i)), variants[j].Crosses))
-			}
-			for j := range variants {
-				if _, ok := p.Place(nil, rest.View(variants[j].Crosses), &variants[j].Spec, variants[j].Spec.GPUs.PerNode.Min); ok {
-					require.True(t, in[job[j]], "job %d has room and is not in the draft", j)
-				}
+		var rest place.Residual
+		rest.Reset(s.Now, s.Left)
+		in, job := map[int]bool{}, jobsOf(variants)
+		for _, i := range bestDraft(&g, s, variants, Options{MaxBidsPerJob: 8, Drafts: 5}, &b) {
+			j := int(b.Bids[i].Job)
+			in[job[j]] = true
+			require.NoError(t, rest.Take(&place.Spec{}, b.Allocation(int(i)), variants[j].Crosses))
+		}
+		for j := range variants {
+			if _, ok := p.Place(nil, rest.View(variants[j].Crosses), &variants[j].Spec, variants[j].Spec.GPUs.PerNode.Min); ok {
+				require.True(t, in[job[j]], "job %d has room and is not in the draft", j)
 			}
 		}
 	})
@@ -153,9 +112,6 @@ func TestKeptBidsCountAgainstTheLimit(t *testing.T) {
 			require.Len(t, b.Of(0), most, "%d drafts", drafts)
 			require.Equal(t, []int32{0}, b.Kept)
 			require.Equal(t, keep, b.Allocation(0))
-			for _, d := range b.Drafts {
-				fitsTogether(t, &Space{Now: tab}, variants, &b, d)
-			}
 		}
 	}
 }
@@ -183,20 +139,18 @@ func TestDraftOrdersServeSpecialWishesFirst(t *testing.T) {
 			s := &Space{Now: draw.Machine(t, c.nodes, nil)}
 			var g Generator
 			var b Book
-			g.Generate(s, variants, Options{MaxBidsPerJob: 15, Drafts: 1}, &b)
-			require.Less(t, len(b.Drafts[0]), len(variants), "queue order alone leaves someone out")
-			g.Generate(s, variants, Options{MaxBidsPerJob: 15, Drafts: 7}, &b)
+			best := func(n int) []int32 { return bestDraft(&g, s, variants, Options{MaxBidsPerJob: 15, Drafts: n}, &b) }
+			require.Less(t, len(best(1)), len(variants), "queue order alone leaves someone out")
 			if c.name == "the loser first" { // can't be served together: one of them each way
-				first, other := b.Bids[b.Drafts[0][0]].Job, false
-				for _, d := range b.Drafts[1:] {
-					other = other || b.Bids[d[0]].Job != first
+				g.Generate(s, variants, Options{MaxBidsPerJob: 15, Drafts: 7}, &b)
+				for j := range variants {
+					served := func(d draft) bool { return !d.got[j].empty() }
+					require.True(t, slices.ContainsFunc(g.drafts, served), "some draft serves job %d", j)
 				}
-				require.True(t, other, "some draft serves the loser")
 				return
 			}
-			require.Len(t, b.Drafts[0], len(variants))
-			g.Generate(s, variants, Options{MaxBidsPerJob: 15, Drafts: 2}, &b)
-			require.Len(t, b.Drafts[0], len(variants), "the second order is enough")
+			require.Len(t, best(7), len(variants))
+			require.Len(t, best(2), len(variants), "the second order is enough")
 		})
 	}
 }
@@ -211,10 +165,10 @@ func TestDraftsRaiseGPUs(t *testing.T) {
 		{Spec: requests.Spec(req(1, 1)), Priority: 1}}
 	var g Generator
 	var b Book
-	g.Generate(&Space{Now: tab}, variants, Options{MaxBidsPerJob: 15, Drafts: 7}, &b)
-	require.Len(t, b.Drafts[0], 3, "taking the most GPUs at once would leave the others none")
+	draft := bestDraft(&g, &Space{Now: tab}, variants, Options{MaxBidsPerJob: 15, Drafts: 7}, &b)
+	require.Len(t, draft, 3, "taking the most GPUs at once would leave the others none")
 	var gpus []uint8
-	for _, i := range b.Drafts[0] {
+	for _, i := range draft {
 		gpus = append(gpus, b.Bids[i].GPUs)
 	}
 	require.Equal(t, []uint8{2, 1, 1}, gpus)

@@ -19,12 +19,11 @@ func (g *Generator) Generate(space *Space, variants []Variant, o Options, book *
 }
 
 // GenerateDraft is as Generate, save that book has the best draft only: of each job the bid that
-// this consists of, and its offer. It is for those who only want to know where the jobs could be,
-// and takes a part of the time.
+// this consists of. It is for those who only want to know where the jobs could be, and takes a part of
+// the time.
 func (g *Generator) GenerateDraft(space *Space, variants []Variant, o Options, book *Book) {
 	g.begin(space, variants, o, book)
 	g.makeDrafts(min(o.Drafts, o.MaxBidsPerJob), true)
-	g.drafts = g.drafts[:min(1, len(g.drafts))]
 	g.makeBids(false)
 }
 
@@ -63,16 +62,17 @@ func narrow(q *place.Quotas, s *place.Spec, crosses int) {
 	s.MixedGPUs = s.MixedGPUs && s.GPUs.PerNode.Min < s.GPUs.PerNode.Max
 }
 
-// makeBids bids what jobs have from elsewhere and from drafts, and with alone what they bid by
-// themselves.
-func (g *Generator) makeBids(alone bool) {
-	g.resetDraftBids()
-	all := alone
+// makeBids bids what jobs get in drafts, and with all what they have from elsewhere and, as long as there
+// is time, what they bid by themselves.
+func (g *Generator) makeBids(all bool) {
+	alone := all
 	for j := range g.variants {
 		g.cheapest = g.cheapest[:0]
 		if g.specs[j].Nodes.Min > 0 {
-			g.bidKept(j)
-			g.bidOffer(j)
+			if all {
+				g.bidKept(j)
+				g.bidOffer(j)
+			}
 			g.bidDrafts(j)
 			if alone = alone && (j == 0 || !g.opts.stopped()); alone {
 				g.bidAlone(j)
@@ -87,22 +87,6 @@ func (g *Generator) makeBids(alone bool) {
 		g.book.JobStart = append(g.book.JobStart, int32(len(g.book.Bids)))
 	}
 	g.book.NodeSets = len(g.nodes)
-	for i := range g.drafts {
-		g.book.addDraft(g.draftBid[i])
-	}
-}
-
-func (g *Generator) resetDraftBids() {
-	for len(g.draftBid) < len(g.drafts) {
-		g.draftBid = append(g.draftBid, nil)
-	}
-	for i := range g.drafts {
-		b := g.draftBid[i][:0]
-		for range g.variants {
-			b = append(b, -1)
-		}
-		g.draftBid[i] = b
-	}
 }
 
 // bidKept bids what the job's Variant says. Book.Kept lists these bids.
@@ -140,7 +124,7 @@ func (g *Generator) bidDrafts(j int) {
 		}
 		from := len(g.book.Segs)
 		g.book.Segs = append(g.book.Segs, d.segs[d.got[j].first:d.got[j].last]...)
-		g.draftBid[i][j] = g.add(j, from)
+		g.add(j, from)
 	}
 }
 
@@ -359,14 +343,6 @@ func (g *Generator) bidCombined(j, k int, sets *scan, quota int) {
 			g.addSpans(j, k, spans, ownLayout(s, place.PackUp))
 		}
 	}
-}
-
-// Bound is an upper bound on what any allocations of the last window's jobs could be worth, bid or
-// not, in units of priority. A job is worth its priority and alpha; required is nil or says of each
-// job whether it has to start. It is that of a market where a core is a core wherever it is, and a
-// GPU a GPU: it asks nothing about nodes, and takes next to no time.
-func (g *Generator) Bound(required []bool, alpha float64) float64 {
-	return g.flat.solve(g.space, g.variants, required, alpha)
 }
 
 // prefer sets the preferences of all bids of variant j: of those with as many GPUs the cheapest and then

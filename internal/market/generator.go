@@ -46,16 +46,12 @@ type Generator struct {
 	turn     []int32           // a job's variants in the order in which a draft tries them
 	raising  bool              // bids get all free GPUs of their nodes
 	raised   []nodeset.Segment // scratch
-	loose    place.Spec        // scratch
 	own      place.Spec        // scratch
 	part     place.Spec        // scratch
 	views    place.Residual    // never taken from: the full views of the space
 	scans    scanCache
 	nodes    nodeSets
 	spans    []place.Span
-	draftBid [][]int32 // by draft: the bid of each job in it, or -1
-	flat     flat
-	dear     bool // flat prices are not all 0
 	sprawl   place.Sprawl
 	spots    []place.Spot
 	berths   []berth // scratch

@@ -43,7 +43,6 @@ var stages = []stage{
 	{"drafts", cycle.Parts{}, func(o *core.AuctionOptions) { o.Drafts = 0 }},
 	{"left-overs", cycle.Parts{Leftovers: true}, nil},
 	{". behind the window", cycle.Parts{}, func(o *core.AuctionOptions) { o.Depth = 0 }},
-	{"duplicates", cycle.Parts{Duplicates: true}, nil},
 	{"ranges", cycle.Parts{Ranges: true}, nil},
 	{"timetable", cycle.Parts{}, func(o *core.AuctionOptions) { o.Goal = settings.NoGoal }},
 	{". sorted orders and moves", cycle.Parts{Sorted: true}, nil},
