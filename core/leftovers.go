@@ -26,12 +26,6 @@ type leftovers struct {
 	own    place.Held        // scratch
 }
 
-// equalKey is a request with a time limit.
-type equalKey struct {
-	spec  place.Spec
-	limit int64
-}
-
 // maxGrace is how often a late cycle tries in vain to start a job, before it gives up. With fewer,
 // a few jobs that find no place would keep those behind them from starting for ever.
 const maxGrace = 64

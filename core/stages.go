@@ -105,6 +105,12 @@ type spare struct {
 	out    bool
 }
 
+// equalKey is a request with a time limit.
+type equalKey struct {
+	spec  place.Spec
+	limit int64
+}
+
 // failure is a request that found no place, of jobs that may have the same stopped.
 type failure struct {
 	equalKey

@@ -117,8 +117,9 @@ func (g *Generator) findEasy() {
 	}
 }
 
-// runDraft gives each job in the draft's order a place on what those before it have left. It is met in the way that it likes best, with the most GPUs of a
-// range that there are; in a thrifty draft in the cheapest way.
+// runDraft gives each job in the draft's order a place on what those before it have left. It is met in
+// the way that it likes best, with the most GPUs of a range that there are; in a thrifty draft in the
+// cheapest way.
 func (g *Generator) runDraft(d *draft, thrifty bool) {
 	g.rest.ResetLike(&g.views)
 	d.got = append(d.got[:0], make([]share, len(g.variants))...)

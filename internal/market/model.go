@@ -223,7 +223,8 @@ func (b *Builder) setMost(space *Space, variants []Variant, book *Book) (err err
 				b.most[at] += max(amount-b.group[at], 0)
 				b.group[at] = max(b.group[at], amount)
 				if amount > math.MaxInt32 && err == nil {
-					err = fmt.Errorf("quota %d: a bid counts %d: must be at most %d of its units", at-b.quotas(space), amount, math.MaxInt32)
+					q := at - b.quotas(space)
+					err = fmt.Errorf("quota %d: a bid counts %d: must be at most %d of its units", q, amount, math.MaxInt32)
 				}
 			})
 		}
