@@ -173,7 +173,7 @@ func TestReleaseAfterAllocateRestores(t *testing.T) {
 				fits = fits && tab.Up(int(n)) && f.Cores >= s.Cores && f.GPUs >= s.GPUs
 			}
 		}
-		require.Equal(r, fits, tab.fits(segs))
+		require.Equal(r, fits, tab.FitsWith(segs, nil))
 		err := tab.Allocate(segs)
 		require.Equal(r, fits, err == nil, "Allocate must take exactly what fits: %v", err)
 		if err != nil {

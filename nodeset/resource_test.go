@@ -166,7 +166,7 @@ func TestLimitFromIsExact(t *testing.T) {
 						continue
 					}
 					seg := []Segment{{First: int32(n), Last: int32(n), Cores: uint16(c), GPUs: uint8(g)}}
-					require.Equal(t, table.FitsWith(seg, uses), seen.fits(seg), "node %d: %d cores, %d GPUs", n, c, g)
+					require.Equal(t, table.FitsWith(seg, uses), seen.FitsWith(seg, nil), "node %d: %d cores, %d GPUs", n, c, g)
 				}
 			}
 		}
