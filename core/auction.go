@@ -15,11 +15,10 @@ import (
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
 
-// Auction is the policy "auction2": AUCSCHED2 with whole-window drafts and reservations. A
-// cycle goes through its stages in the order of their fields; each owns its scratch and looks
-// at earlier ones only.
+// Auction is the policy "auction2": AUCSCHED2 with whole-window drafts and reservations. A cycle
+// goes through the stages in the order of the fields; a stage reads only earlier ones.
 type Auction struct {
-	// Determiner is what chooses the winners, to be read only.
+	// Determiner chooses the winners. Read it only.
 	Determiner market.Determiner
 
 	entry   cycle.Entry
@@ -57,13 +56,12 @@ func NewAuction(o AuctionOptions, solver ipmodel.Solver) (*Auction, error) {
 	return a, nil
 }
 
-// Name is "auction2", or what AuctionOptions.Determiner says.
+// Name returns "auction2", or the Determiner's name.
 func (a *Auction) Name() string { return a.winners.by.Name() }
 
-// Decide implements [Policy]. However late it is, it decides on one job at least. It goes on
-// until one starts, or has a place reserved, for at most 64 attempts in vain; each way to meet
-// a job is one. Without drafts and depth too, as in the paper, only the window's first job is
-// sure to be looked at.
+// Decide implements Policy. After its deadline it still goes on until one job starts or has a
+// reservation, for at most 64 failed attempts; each alternative counts as one. Without drafts and
+// depth, as in the paper, only the window's first job is sure to be decided on.
 func (a *Auction) Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) error {
 	if a.winners.by == nil {
 		return errNotNew
@@ -202,7 +200,6 @@ func (a *Auction) blockAll(p *Plan) {
 	p.blockAll(a.opts.noPlace())
 }
 
-// Ended tells a when its caller was done with what has to be done by the deadline as well, such
-// as checking the plan that Decide has made, so that later cycles leave time for that. Callers
-// who have nothing to do need not call it.
+// Ended reports when the caller was done with its own work before the deadline, such as checking
+// the plan, so that later cycles leave time for that. The call is optional.
 func (a *Auction) Ended(at time.Time) { a.slack.Learn(at) }

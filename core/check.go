@@ -14,9 +14,9 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// ErrBusy is what Decide returns when another goroutine is in it. That one goes on undisturbed. The
-// Plan of the call stays as it was, since it may be that of the other: its decisions are an earlier
-// cycle's, or not whole.
+// ErrBusy is what Decide returns when another goroutine is in it. The other call goes on
+// undisturbed. The Plan of the call is not changed, as both calls may have the same: do not read
+// it.
 var ErrBusy = cycle.ErrBusy
 
 // Faults of a call.

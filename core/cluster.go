@@ -16,8 +16,7 @@ import (
 // all names, and decides on them with a [Policy]. All methods may be called by any number of
 // goroutines. None of them waits for a cycle: [Cluster.Decide] works on a copy.
 //
-// A Cluster starts nothing and stops nothing. The caller launches what Decide says, and reports
-// back.
+// A Cluster launches nothing and stops nothing. The caller does what Decide says, and reports back.
 type Cluster struct {
 	policy   Policy
 	clock    func() time.Time

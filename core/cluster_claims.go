@@ -51,11 +51,12 @@ func (m *machine) segments(names []string) (segs []nodeset.Segment) {
 	return segs
 }
 
-// SetReservation makes or changes the reservation of that name, as Slurm's "scontrol create reservation"
-// does. From Start to End its nodes are for jobs whose JobSpec.Reservation names it, which start nowhere
-// else, and not before. No other job starts there that might run into it; what runs there goes on. One
-// that no job names is an outage. One that has no End, or is over, is deleted: its jobs wait. The error
-// is an [*Error]: of a name that is none, a node that is unknown, or more than 63 reservations.
+// SetReservation adds or changes a reservation, like Slurm's "scontrol create reservation". From
+// Start to End its nodes are for jobs whose JobSpec.Reservation names it. These start nowhere else,
+// and not before. No other job starts there that might run into it; running jobs go on. A
+// reservation that no job names is an outage. One without End, or whose End has passed, is deleted,
+// and its jobs wait. It returns an [*Error] if the name is empty, a node is unknown, or there are
+// more than 63 reservations.
 func (c *Cluster) SetReservation(r Reservation) error {
 	return c.change(Event{Kind: "reservation", Reservation: r.Name}, func() error {
 		if err := format.CheckQuota(r.Name); err != nil {

@@ -15,13 +15,12 @@ import (
 var errNoContext = errors.New("the context is nil")
 
 // Decide runs a cycle: it copies the state, has the policy decide on the copy, checks the plan with
-// [Verify], and counts as started what still holds by then. Call it when something has changed; a
-// job starts by no other way. It is one call at a time: a second one at once gets [ErrBusy], and
-// changes nothing. The error may also be that of ctx, [ErrInvalidPlan] where the policy is
-// defective, or the policy's; then nothing starts.
+// [Verify], and counts as started what still holds by then. Call it when something has changed. It
+// is not reentrant: a concurrent call returns ErrBusy and changes nothing. Other errors are those
+// of ctx and of the policy, and ErrInvalidPlan if the policy is defective; then nothing starts.
 //
-// Before the Starts are launched the state should be stored, with [Cluster.WriteWindow], or each of
-// them: a caller that ends in between would start these jobs twice.
+// Store the state (Cluster.WriteWindow), or each of the Starts, before you launch them. A caller
+// that ends in between would otherwise start these jobs twice.
 func (c *Cluster) Decide(ctx context.Context) (*Cycle, error) {
 	if err := c.turn(ctx); err != nil {
 		return nil, err
@@ -265,8 +264,8 @@ func (c *Cluster) waiting(job *clusterJob, d *Decision) Waiting {
 	return w
 }
 
-// Snapshot is the state as policies see it, with the names of the nodes by their numbers: for
-// another policy, a Verify, or an Explainer. It is the caller's.
+// Snapshot returns the state as policies see it, and the names of the nodes by number: for another
+// policy, Verify, or an Explainer. The caller owns it.
 func (c *Cluster) Snapshot() (s *Snapshot, nodes []string, err error) {
 	if c.policy == nil {
 		return nil, nil, errNotNewCluster
@@ -291,9 +290,9 @@ func (c *Cluster) turn(ctx context.Context) error {
 	return nil
 }
 
-// Explain says why a waiting job waits, with names: see [Explainer]. It has the policy decide on the
-// state of now, as a cycle does, and as often as o says on changed ones; so it is one at a time with
-// Decide, and gets or gives [ErrBusy]. The error may be an [*Error] that is ErrUnknown.
+// Explain says why a waiting job waits, with names: see [Explainer]. It runs the policy on the
+// present state, and up to o.Trials times on changed ones. So it excludes Decide: either of them
+// may return ErrBusy. It returns an [*Error] if the job is unknown.
 func (c *Cluster) Explain(ctx context.Context, id string, o ExplainOptions) (*Explanation, error) {
 	if err := c.turn(ctx); err != nil {
 		return nil, err

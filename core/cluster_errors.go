@@ -11,11 +11,11 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// What an [Error] is, for errors.Is.
+// Errors within an [Error], for errors.Is.
 var (
-	// ErrUnknown is of a job, a node, a resource or a quota that there is not, or never was.
+	// ErrUnknown is returned for a job, a node, a resource or a quota that does not exist.
 	ErrUnknown = errors.New("there is no such thing")
-	// ErrDuplicate is of the id of a job that another job has.
+	// ErrDuplicate is returned for a job's id that another job has.
 	ErrDuplicate = errors.New("there are two jobs of one id")
 )
 

@@ -13,9 +13,9 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Submit puts a job into the queue, behind those of its priority. The error is a [*Error]. A job
-// that no node of today could run is not refused: nodes may come. Decide says Never of it as long
-// as none does.
+// Submit puts a job into the queue, behind those of its priority. It returns an [*Error] if the job
+// is invalid. A job that no present node could run is accepted, as nodes may be added; until then
+// its Why is Never.
 func (c *Cluster) Submit(spec JobSpec) error {
 	return c.change(Event{Kind: "submit", Job: spec.ID}, func() error {
 		if err := plainID(spec.ID); err != nil {
@@ -71,10 +71,9 @@ func (c *Cluster) unqueue(job *clusterJob) {
 	c.queue, c.pending = slices.Delete(c.queue, at, at+1), slices.Delete(c.pending, at, at+1)
 }
 
-// Update has the job of that ID ask for something else. A waiting job keeps its place among those
-// of its priority, and Since, unless the new one says another. Of a running job it changes the time
-// limit, the Price, the Class and Exempt; the rest is for when it waits again ([Cluster.Requeue]). The
-// error is a [*Error]; then all is as it was.
+// Update replaces the JobSpec of that ID. A waiting job keeps its place among jobs of its priority,
+// and its Since unless the new one sets it. Of a running job it changes the time limit, Price,
+// Class and Exempt; the rest takes effect after Cluster.Requeue. On an [*Error] nothing is changed.
 func (c *Cluster) Update(spec JobSpec) error {
 	return c.change(Event{Kind: "update", Job: spec.ID}, func() error {
 		old, ok := c.jobs[spec.ID]
@@ -96,10 +95,10 @@ func (c *Cluster) Update(spec JobSpec) error {
 	})
 }
 
-// Requeue gives back what a running job holds, and has it wait again as if it had not started: it
-// keeps its Since, and its place among those of its priority. So a start comes back that could not
-// be launched, and a job that was stopped and is to go on. The error is a [*Error]: one that is
-// ErrUnknown, of a job that waits, or of one of which nothing is known but what was adopted.
+// Requeue frees what a running job holds and puts it back into the queue: it keeps its Since, and
+// its place among jobs of its priority. Use it for a start that could not be launched, and for a
+// stopped job that is to run again. It returns an [*Error] if the job is unknown, waits, or was
+// adopted without a JobSpec.
 func (c *Cluster) Requeue(id string) error {
 	return c.change(Event{Kind: "requeue", Job: id}, func() error {
 		job, err := c.runningJob(id)
@@ -117,8 +116,8 @@ func (c *Cluster) Requeue(id string) error {
 	})
 }
 
-// Cancel takes a waiting job out of the queue. The error is a [*Error]: one that is
-// ErrUnknown, or one of a job that runs. Stop that, and call Ended.
+// Cancel removes a waiting job from the queue. It returns an [*Error] if the job is unknown or
+// runs; stop a running job, then call Ended.
 func (c *Cluster) Cancel(id string) error {
 	return c.change(Event{Kind: "cancel", Job: id}, func() error {
 		job, ok := c.jobs[id]
@@ -134,8 +133,8 @@ func (c *Cluster) Cancel(id string) error {
 	})
 }
 
-// Ended gives back what a running job holds. Nothing is remembered of it: its id may be used again.
-// The error is a [*Error]: one that is ErrUnknown, or one of a job that waits.
+// Ended frees what a running job holds, and forgets the job: its id may be used again. It returns
+// an [*Error] if the job is unknown or waits.
 func (c *Cluster) Ended(id string) error {
 	return c.change(Event{Kind: "end", Job: id}, func() error {
 		job, err := c.runningJob(id)
@@ -159,9 +158,8 @@ func (c *Cluster) runningJob(id string) (*clusterJob, error) {
 	return job, nil
 }
 
-// Adopt tells of a job that runs already, as after a restart of the caller: s is what Decide once
-// returned, or Running. Its nodes must be there, though they may be down. The error is a
-// [*Error].
+// Adopt adds a job that runs already, as after a restart of the caller: s is what Decide or Running
+// returned. Its nodes must exist; they may be down. The error is an [*Error].
 func (c *Cluster) Adopt(s Start) error {
 	return c.change(Event{Kind: "adopt", Job: s.Job}, func() error {
 		if err := plainID(s.Job); err != nil {
@@ -287,7 +285,8 @@ func (c *Cluster) Jobs() []JobSpec {
 	return jobs
 }
 
-// Waiting is what the last cycle that looked at a waiting job said of it, by job, in queue order.
+// Waiting returns the waiting jobs in queue order, each with the reason of the last cycle that
+// looked at it.
 func (c *Cluster) Waiting() []Waiting {
 	c.mu.Lock()
 	defer c.mu.Unlock()

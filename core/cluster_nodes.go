@@ -15,11 +15,11 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// SetNode adds a node behind all others, or has the one of that name be as n says. Nodes lie in the
-// order in which they were added, which contiguous jobs see. The error is a [*Error]: of a name
-// that is no host's, of one node too many, of less than jobs hold there, of a Leaf that is none, of
-// the name of a resource that is none, of amounts out of 0 to nodeset.MaxAmount, or of more than
-// nodeset.MaxResources of them in all.
+// SetNode adds a node after all others, or changes the node of that name. Contiguous jobs see nodes
+// in the order in which they were added. It returns an [*Error] if the name, the Leaf or the name
+// of a resource is invalid, if jobs hold more there, if an amount is not within 0 to
+// nodeset.MaxAmount, or if there are more than nodeset.MaxNodes nodes or nodeset.MaxResources
+// resources.
 func (c *Cluster) SetNode(n Node) error {
 	return c.change(Event{Kind: "node", Node: n.Name}, func() error {
 		if _, err := hostlist.Compress([]string{n.Name}); err != nil {
@@ -146,10 +146,9 @@ func (n *Node) amount(name string) int64 {
 	return n.Resources[name]
 }
 
-// SetTopology says what switches there are: trees of them, of any depth, which need names that are
-// not alike. A node is below its Leaf, which is one with no other switch below it. Jobs get nodes
-// below as few switches as can be, or as they demand. The error is of the first fault; then the
-// switches are those of before.
+// SetTopology sets the switches: trees of any depth, with distinct names. A node is below its Leaf,
+// a switch with no other below it. Jobs get nodes below as few switches as possible, or as they
+// demand. On an error, which names the first fault, the switches are not changed.
 func (c *Cluster) SetTopology(switches []nodeset.Switch) error {
 	return c.change(Event{Kind: "topology"}, func() error { return c.machine.setSwitches(slices.Clone(switches)) })
 }
@@ -200,9 +199,9 @@ func (m *machine) topology() (*nodeset.Topology, error) {
 }
 
 // RemoveNode takes a node away and returns the ids of the jobs that hold something there, in the
-// order of their starts. These go on to run: they keep what they hold elsewhere until Ended. The
-// nodes at both sides of it are neighbours from now on; have it Down if it is to keep its place. The
-// error is a [*Error] that is ErrUnknown.
+// order of their starts. These go on running, and keep what they hold elsewhere until Ended. The
+// nodes on both sides become neighbours; to keep its place, set the node Down instead. It returns
+// an [*Error] if the node is unknown.
 func (c *Cluster) RemoveNode(name string) (there []string, err error) {
 	return there, c.change(Event{Kind: "remove", Node: name}, func() error {
 		n, ok := c.machine.index[name]

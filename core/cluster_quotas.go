@@ -14,10 +14,10 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// SetQuota says how much jobs may count together, wherever they run: the cores of an account, the
-// jobs of a user, licences, power. Users are told the name. Jobs that run already stay, though they
-// count more. bids.MaxRate bounds next to nothing; a name that was set once stays known. The error
-// is an [*Error]: of a name that is none, or a limit out of 0 to bids.MaxRate.
+// SetQuota sets how much all jobs together may count against a quota: the cores of an account, the
+// jobs of a user, licences, power. Reasons name it. Running jobs stay even if they count more. A
+// quota cannot be removed; set it to [bids.MaxRate]. It returns an [*Error] if the name is empty or
+// the limit is not within 0 to bids.MaxRate.
 func (c *Cluster) SetQuota(name string, limit int64) error {
 	return c.change(Event{Kind: "quota", Quota: name}, func() error {
 		if err := format.CheckQuota(name); err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// WriteWindow writes the state as a window: what "aucsched plan" and "aucsched explain" read, and
-// what [ReadWindow] makes a Cluster of again. Lists of nodes have those that are there now.
+// WriteWindow writes the state as a window, which ReadWindow, "aucsched plan" and "aucsched
+// explain" read. Lists of nodes have the present ones.
 func (c *Cluster) WriteWindow(w io.Writer) error {
 	file, err := c.window()
 	if err != nil {
@@ -216,11 +216,10 @@ func (w *windowWriter) list(names []string) string {
 	return list
 }
 
-// ReadWindow returns the cluster that a window is the state of: one that [Cluster.WriteWindow] has
-// written, or any other; docs/reference/window.md says what a window has. Its time is
-// that which it says, or now. name is that of the file for errors, which name the line, the element
-// and the field, and have the errors of the Cluster's methods within. What a window says is free,
-// though nobody holds it, is free no more: [Cluster.Snapshot] has what nobody holds.
+// ReadWindow returns a cluster with the state of a window, such as [Cluster.WriteWindow] writes;
+// docs/reference/window.md has the format. Its time is the window's, or now. Errors begin with name
+// and the line, name the element and the field, and wrap those of the Cluster's methods. The
+// window's free cores and GPUs are replaced by what no running job holds.
 func ReadWindow(in io.Reader, name string, o ClusterOptions) (*Cluster, error) {
 	c, err := NewCluster(o)
 	if err != nil {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package core is the scheduling cycle and its vocabulary: what embedders call.
+// Package core decides which jobs start on which nodes. It is the package that embedders call.
 //
-// There are two ways in. A [Cluster] keeps nodes, queue and running jobs for you, and is safe for
-// goroutines: begin with it. A [Policy] is what is beneath: a pure function from the state of the
-// machine to a plan, for those who keep the state themselves.
+// It has two entry points. A [Cluster] keeps nodes, queue and running jobs for you, and is safe for
+// concurrent use: begin with it. A [Policy] is a pure function from the state of the machine to a
+// plan, for programs that keep the state themselves.
 //
 // # Cluster
 //
@@ -37,19 +37,19 @@
 //     SetQuota, SetReservation, Adopt each job that runs already, and Submit the others with their
 //     Since. A job that had nodes which were removed is adopted as Running had it, without these.
 //
-// Memory, GPUs of one type, and whatever else nodes have are further resources, by name: see
-// Node.Resources and JobSpec.Takes. Node.GPUShares and JobSpec.GPUShare have jobs share single GPUs.
-// Node.Tier says which nodes are used first, Node.Leaf where they stand. [Cluster.SetQuota] and
-// JobSpec.Counts bound what jobs take together, wherever they run. [Cluster.SetReservation] keeps nodes
-// for some jobs, or for a maintenance.
+// Memory, GPUs of one type and anything else that nodes have are further resources, by name: see
+// Node.Resources and JobSpec.Takes. Node.GPUShares and JobSpec.GPUShare let jobs share single GPUs.
+// Node.Tier says which nodes are used first, Node.Leaf which switch a node is below.
+// [Cluster.SetQuota] and JobSpec.Counts bound what jobs take together. [Cluster.SetReservation]
+// keeps nodes for some jobs, or for a maintenance.
 //
 // A running job with a JobSpec.Price may be stopped for others: stop those of Cycle.Preempted, and
-// say Ended or Requeue of them. Who waits for that starts in a later cycle.
+// say Ended or Requeue of them. The jobs that wait for that start in a later cycle.
 //
-// A job in Dropped needs nothing: the next cycle has it, unless it was cancelled.
-// [Cluster.Explain] says why a job waits, and WriteWindow hands the state to "aucsched explain" and
-// "aucsched plan" as well. ClusterOptions.Listen hears of all that happens, for a log and for metrics,
-// the times of cycles among them (Event.Cycle.Stats):
+// A job in Dropped needs nothing: the next cycle has it, unless it was cancelled. [Cluster.Explain]
+// says why a job waits, and WriteWindow hands the state to "aucsched explain" and "aucsched plan"
+// as well. ClusterOptions.Listen is called for each change and each cycle, for a log and for
+// metrics. Event.Cycle.Stats has the times of cycles:
 //
 //	Listen: func(e core.Event) {
 //		slog.Info(e.Kind, "job", e.Job, "node", e.Node)
@@ -58,9 +58,9 @@
 //
 // # Policy
 //
-// A cycle is a pure function of a [Snapshot] (machine, queue, running jobs) and [Limits] (deadline,
-// seed). A [Policy] turns them into a [Plan]. It says of each job of the window whether the job
-// starts now: on exactly which nodes, with how many cores and GPUs of each, or in words why not.
+// A [Policy] turns a [Snapshot] (machine, queue, running jobs) and [Limits] (deadline, seed) into a
+// [Plan]. The plan says of each job of the window either on which nodes it starts now, with how
+// many cores and GPUs of each, or why it does not start.
 //
 //	policy, err := core.NewAuction(core.Preset(""), nil)
 //	...
@@ -101,21 +101,22 @@
 //
 // # Promises
 //
-// Nothing here does I/O or keeps time; deadlines are held against the policy's clock. At it Decide
-// answers with the best that it knows; jobs that it had no time for are TimedOut. If its context
-// ends it answers with the context's error, and starts nothing.
+// Nothing here does I/O. Deadlines are times of the policy's clock. At the deadline Decide returns
+// the best plan that it knows; jobs that it had no time for are [TimedOut]. If its context ends,
+// Decide returns the context's error and starts nothing.
 //
-// Decide refuses a queue that is none, by a [Error]: see [Snapshot.Validate]. It is one call at
-// a time; a second one at once gets [ErrBusy]. A request that contradicts itself, or that the
-// machine can never meet, is no such fault: its job waits, with Never as its Why.
+// Decide rejects an invalid queue (unsorted, duplicate id, value out of range) with an [*Error]:
+// see [Snapshot.Validate]. Decide is not reentrant: a concurrent call returns [ErrBusy]. A job
+// whose request contradicts itself, or that the machine can never meet, is no error: it waits, with
+// [Never] as its Why.
 //
-// A job may be met in several ways: see Job.Alternatives, and Decision.Alternative for which it
-// was. One that the machine can never meet, or that says the same as one before it, is as if it
-// were not there.
+// A job may have alternative requests: see Job.Alternatives. Decision.Alternative says which one
+// was met. An alternative that the machine can never meet, or that repeats an earlier one, is
+// ignored.
 //
 // No job starves as long as jobs end by their time limits: the auction keeps the earliest start of
 // the first blocked jobs free. See AuctionOptions.Reservations; 0 of them is the papers' auction.
 //
-// [Explainer] says of single jobs why they wait, and with which change of their request they would
-// have started. [Verify] is the independent referee of a plan. A Cluster asks it before each start.
+// [Explainer] says why a job waits, and which change of its request would have started it. [Verify]
+// checks a plan independently of the policies. A Cluster calls it before each start.
 package core

@@ -14,49 +14,48 @@ import (
 	"github.com/aucsched/aucsched/ipmodel"
 )
 
-// AuctionOptions are what an Auction goes by. Preset makes them; docs/reference/settings.md has a table of the
-// presets, and of the settings that may be changed: Objective to Compact.
+// AuctionOptions are the settings of an Auction. Make them with [Preset]. Of a preset, Objective to
+// Compact may be changed: docs/reference/settings.md has a table.
 type AuctionOptions struct {
 	// Objective is what the start of a job is worth.
 	Objective Objective
 	// Window is the number of jobs that take part, the first of the queue by priority
 	// (MAX_JOB_COUNT of ipsched, section IV). Jobs that can never run on this machine do not count.
 	Window int
-	// Depth is how many different requests of jobs behind the window are tried in vain on what the
-	// auction leaves over, in queue order, before the cycle ends; so many jobs are told why they
-	// wait. 0: nothing is left to them, as in the papers. Slurm's bf_max_job_test is alike.
+	// Depth bounds the backfill of jobs behind the window, in queue order, with what the auction
+	// leaves over: it ends after so many different requests have failed. 0: no backfill, as in the
+	// papers. It is like Slurm's bf_max_job_test.
 	Depth int
-	// Reservations is for how many blocked jobs, the first of the queue or as Patience says, the
-	// earliest possible start is kept free of jobs that come after them. 0 is the
-	// papers' auction, in which a wide job can wait for ever.
+	// Reservations is how many blocked jobs get a reservation at their earliest start: the first of
+	// the queue, or those that Patience chooses. 0 is the papers' auction, in which a wide job can
+	// wait for ever.
 	Reservations int
-	// Patience, if not 0, has places kept for the blocked jobs with most P_j (cores asked for / all cores
-	// + GPUs asked for / all GPUs + time since Job.Since / Patience seconds), not for the first of the
-	// queue. When the whole queue is in the window, a job whose limit exceeds half of the time in which
-	// all that runs and waits could be done has P_j 2 more, lest it runs alone in the end. Of equal
-	// priorities a job that comes more than four times Patience later gets no place before.
+	// Patience > 0, in seconds, reserves for blocked jobs by P_j x (share of all cores + share of
+	// all GPUs + time since Job.Since / Patience), not by queue order. If the whole queue is in the
+	// window, jobs whose limit exceeds half of the remaining makespan come first (2 P_j more). Of
+	// equal priorities a job that came more than four times Patience later gets no reservation
+	// before.
 	Patience int64
-	// Promise is after how many seconds of waiting a job is not passed over any more: with a preset
-	// that plans those that have waited longer come first, in queue order. 0: never.
+	// Promise is the wait in seconds after which a job is not passed over any more: with a preset
+	// that plans, such jobs come first, in queue order. 0: never.
 	Promise int64
-	// Compact gives bids at most one block of consecutive nodes more than the fewest on which the idle
-	// machine could meet the job, left-overs and reserved places none. From the first node to the last
-	// of two blocks there are at most twice as many nodes as the job has.
+	// Compact keeps jobs in few blocks of consecutive nodes. Bids have at most one block more than
+	// the job needs on the idle machine; backfilled jobs and reservations have none more. Two
+	// blocks span at most twice as many nodes as the job has.
 	Compact bool
 	settings.Inner
-	// Determiner makes what chooses the winners, with the auction's solver. Without it, that is
-	// AUCSCHED2's choice: bids say what each of their nodes gives (aucsched2, section 2).
+	// Determiner returns the winner determination for a solver; nil means AUCSCHED2's (section 2).
 	Determiner func(ipmodel.Solver) market.Determiner
-	// Serial is how many thousandths of the time of a job with a range of GPUs more of them do not
-	// shorten, 0 to 1000; 0 as in aucsched2, equation 5. With a preset that plans such jobs get a
-	// number by what that costs all that wait (docs/explanation/presets.md, "Ranges of GPUs").
+	// Serial is the serial part of the run time of a job with a range of GPUs, in thousandths, 0 to
+	// 1000: more GPUs do not shorten it. 0 is equation 5 of aucsched2. With a preset that plans,
+	// such jobs get the number that costs all waiting jobs least (docs/explanation/presets.md,
+	// "Ranges of GPUs").
 	Serial int
-	// ShrinkLimits says that a job which gets such a number has its time limit shortened likewise,
-	// since limits are for the fewest GPUs. Callers see to that.
+	// ShrinkLimits says that the caller shortens the time limit of a job that gets more than the
+	// fewest GPUs, as limits are for the fewest.
 	ShrinkLimits bool
-	// Estimates has reservations made even when nothing is free, so that blocked
-	// jobs are always told when they are expected to start. Without it a cycle on
-	// a full machine costs next to nothing.
+	// Estimates makes reservations even if nothing is free, so that blocked jobs always have an
+	// expected start. Without it a cycle on a full machine costs next to nothing.
 	Estimates bool
 	// Clock tells the time, for Limits.Deadline and Stats.Elapsed; nil means time.Now.
 	Clock   func() time.Time
@@ -64,8 +63,8 @@ type AuctionOptions struct {
 	unknown string      // a preset that there is not
 }
 
-// Preset are the options of that name: default ("" too), none, short, throughput, packed or paper.
-// Of another name they are refused by NewAuction.
+// Preset returns the options of that name: default (also ""), none, short, throughput, packed or
+// paper. NewAuction rejects those of any other name.
 func Preset(name string) (o AuctionOptions) {
 	if !settings.Fill(&o, name) {
 		o.unknown = name

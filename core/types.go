@@ -137,18 +137,18 @@ func (p Pace) ratio() float64 {
 	return min((p.Ran+before)/(p.Limits+before), 1)
 }
 
-// Claim is a place that is somebody's in whose name running jobs are stopped, or were: nobody else
-// starts there, and he starts before all others, there or elsewhere. Or it is a reservation.
+// Claim is a place kept for a pending job for which running jobs are being stopped: no other job
+// starts there, and the job starts before all others, there or elsewhere. Or it is a reservation.
 type Claim struct {
-	// For is the ID of the pending job. A claim of one who waits no more is none.
+	// For is the ID of the pending job. A claim of a job that is not pending is ignored.
 	For string
-	// Reservation, if not "", is the name of a reservation of whole nodes from second From on: no job
-	// starts there that would still run then, but those of that name, and these nowhere else.
+	// Reservation, if not "", is the name of a reservation of whole nodes from second From on. Only
+	// jobs of that name start there if they would still run then, and they start nowhere else.
 	Reservation string
-	// Segs is the place, as in a Decision, or the nodes of a reservation. If it is not what the job
-	// asks for it is none.
+	// Segs is the place, as in a Decision, or the nodes of a reservation. A place that does not
+	// meet the job's request is ignored.
 	Segs []nodeset.Segment
-	// Alternative is the way in which the job is met there, as in a Decision.
+	// Alternative is which of the job's requests is met there, as in a Decision.
 	Alternative int
 	// From is when a reservation begins, and Until the second until which the claim holds.
 	From, Until int64
@@ -302,7 +302,7 @@ func (s *Snapshot) together(running int) iter.Seq[int] {
 	}
 }
 
-// ErrInvalidPlan is what is wrong with a plan that Verify refuses, or that cannot be applied.
+// ErrInvalidPlan is returned for a plan that [Verify] rejects, or that cannot be applied.
 var ErrInvalidPlan = errors.New("the plan is not valid")
 
 func must(err error) {

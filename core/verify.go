@@ -13,13 +13,10 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Verify is the independent referee of a plan: it counts, node by node, what the
-// plan starts and what it is allowed to. It returns an error that names the first
-// job or node at fault: a node with more taken than free, down, or not
-// eligible, or a request that is not met exactly: that of the alternative which the
-// decision names; a running job that is preempted for one who may not, or a start on what one gives
-// back who may not have it stopped. It is ErrInvalidPlan too. Verify shares nothing with the
-// policies, is slow, and meant to be obviously right.
+// Verify checks a plan node by node, independently of the policies. It returns an ErrInvalidPlan
+// that names the first job or node at fault: a node of which more is taken than is free, that is
+// down or not eligible; a request that is not met exactly; a running job that is preempted for a
+// job that may not preempt it. Verify is slow, and meant to be obviously right.
 func Verify(s *Snapshot, p *Plan) error {
 	if s == nil || p == nil || s.Nodes == nil {
 		return fmt.Errorf("%w: there is none, or no machine for it", ErrInvalidPlan)
