@@ -357,7 +357,6 @@ typedef struct {
 	const auc_request_t *own;	/* its first request */
 	const auc_claims_t *claims;
 	auc_masks_t *masks;
-	auc_limit_quotas_t *limits;
 	auc_ways_t *found;
 } look_t;
 
@@ -382,8 +381,8 @@ static const char *_add(look_t *look, const job_queue_rec_t *record,
 	way.names_type = auc_names_type(request);
 	/* Slurm has not been asked for each layout. */
 	found->counted[found->len] = auc_count_limits(
-		look->limits, look->s, record->job_ptr, &narrowed, nodes,
-		!way.layout);
+		look->s, record->job_ptr, &narrowed, nodes, !way.layout, false,
+		NULL);
 	found->given[found->len] = auc_as_alternative(&narrowed.job);
 	found->given[found->len].mask = _add_mask(look->s, look->masks, nodes);
 	found->requests[found->len] = narrowed;
@@ -490,11 +489,10 @@ static void _add_lines(look_t *look, auc_memo_t *memo)
  */
 static void _look_at_ways(auc_snapshot_t *s, const job_queue_rec_t *record,
 			  const auc_request_t *request, list_t *queue,
-			  auc_memo_t *memo, const auc_claims_t *claims, auc_masks_t *masks,
-			  auc_limit_quotas_t *limits, auc_ways_t *found)
+			  auc_memo_t *memo, const auc_claims_t *claims,
+			  auc_masks_t *masks, auc_ways_t *found)
 {
-	look_t look = { s, record, request, claims, masks, limits,
-			found };
+	look_t look = { s, record, request, claims, masks, found };
 
 	memset(found, 0, sizeof(*found));
 	/* What the user has written comes before what would do as well. */
@@ -527,7 +525,6 @@ typedef struct {
 	uint32_t cycle;
 	auc_masks_t masks;
 	auc_verdicts_t verdicts;
-	auc_limit_quotas_t *limits;
 } queue_state_t;
 
 /* How many tasks of an array may start now; 1 for any other job. */
@@ -615,8 +612,9 @@ static uint32_t _admit(auc_snapshot_t *s, job_record_t *job_ptr,
 {
 	uint32_t most = MIN(copies, state->limit - s->in.jobs_len), rows;
 
-	*counted = auc_count_limits(state->limits, s, job_ptr, request, nodes, true);
-	rows = auc_limit_quotas_admit(state->limits, s, request, *counted, most, memo->stuck);
+	rows = most;
+	*counted = auc_count_limits(s, job_ptr, request, nodes, true,
+				    memo->stuck, &rows);
 	if (!rows) {
 		memo->stuck = false;	/* whether it is still, the next cycle may see */
 		verdict->held = verdict != &state->verdicts.unlimited;
@@ -653,15 +651,14 @@ static int _tiers(list_t *queue, uint16_t *tiers, int most)
 }
 
 /* The alternatives of the job that comes next into the snapshot. */
-static void _add_alternatives(auc_snapshot_t *s, const auc_ways_t *found,
-			      const queue_state_t *state)
+static void _add_alternatives(auc_snapshot_t *s, const auc_ways_t *found)
 {
 	AUC_GROW(s->alternatives, s->alternatives_cap,
 		 s->in.alternatives_len + found->len);
 	for (int i = 0; i < found->len; i++) {
 		auc_add_alternative_uses(s, &found->requests[i],
 					 found->ways[i].part_ptr);
-		auc_add_alternative_limits(state->limits, s, found->counted[i]);
+		auc_add_alternative_limits(s, found->counted[i]);
 		s->alternatives[s->in.alternatives_len] = found->given[i];
 		s->alternatives[s->in.alternatives_len++].job = s->in.jobs_len;
 	}
@@ -699,9 +696,9 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 	for (uint32_t i = 0; i < copies; i++) {
 		row.first_alternative = s->in.alternatives_len;
 		if (found->len)
-			_add_alternatives(s, found, state);
+			_add_alternatives(s, found);
 		auc_add_job_uses(s, request, record->part_ptr);
-		auc_add_job_limits(state->limits, s, counted);
+		auc_add_job_limits(s, counted);
 		row.reads = auc_add_job_read(s, record->job_ptr);
 		s->jobs[s->in.jobs_len] = job;
 		s->rows[s->in.jobs_len++] = row;
@@ -740,7 +737,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 {
 	job_record_t *job_ptr = record->job_ptr;
 	auc_request_t request;
-	auc_counted_t counted = { 0 };
+	auc_counted_t counted;
 	bitstr_t *nodes = NULL;
 	auc_ways_t ways;
 	auc_verdict_t *verdict;
@@ -794,7 +791,8 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 					 state->tiers_len);
 	request.job.waited = auc_waited(job_ptr, s->in.now);
 	memo->settled = state->cycle;
-	_look_at_ways(s, record, &request, queue, memo, &s->claims, &state->masks, state->limits, &ways);
+	_look_at_ways(s, record, &request, queue, memo, &s->claims,
+		      &state->masks, &ways);
 	_narrow_rights(s, record, &ways, &request);
 	request.approximate |= ways.more;
 	request.loose |= ways.loose;
@@ -863,12 +861,12 @@ extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
 	state->limit = settings->limit;
 	state->shadow = settings->shadow;
 	state->cycle = cycle;
-	state->limits = auc_limit_quotas_new();
+	auc_limits_begin();
 	auc_claims_free(&s->claims);
 	auc_claims_free(&s->first);
 	auc_overdue_begin(settings->net_s);
 	_go_through(s, state);
 	_masks_free(&state->masks);
-	auc_limit_quotas_free(state->limits);
+	auc_limits_end();
 	xfree(state);
 }

@@ -53,57 +53,36 @@ extern auc_verdict_t *auc_within_limits(auc_verdicts_t *verdicts,
 					uint32_t *limit);
 
 /*
- * Limits of associations and QOS, and licences, as quotas, which the library counts. Arrays are the
- * snapshot's, but for what is known of each limit. Under the locks.
+ * Limits of associations and QOS, and licences, as quotas, which the library counts. A limit becomes one
+ * when the first job counts it. The agent's thread, under the locks.
  */
 
-typedef struct auc_limit_quotas auc_limit_quotas_t;
-
-/* What a request counts: a part of what the limits keep, as long as they are kept. See quotas.h. */
+/* What a request counts: a part of what is kept until the end. */
 typedef struct {
 	uint32_t first, len;
 } auc_counted_t;
 
-/*
- * For one snapshot. A limit becomes a quota when the first job counts it.
- * RET auc_limit_quotas_free()
- */
-extern auc_limit_quotas_t *auc_limit_quotas_new(void);
-extern void auc_limit_quotas_free(auc_limit_quotas_t *limits);
+/* Around the queue. */
+extern void auc_limits_begin(void);
+extern void auc_limits_end(void);
 
 /*
- * How many rows may compete for what the limits leave, up to most: as many as there is room for, and
- * none once the rows before ask for several times as much. Notes what they ask for.
- * IN stuck - it found no place last time, and keeps out only others of which that is true
- */
-extern uint32_t auc_limit_quotas_admit(auc_limit_quotas_t *limits,
-				       const auc_snapshot_t *snapshot,
-				       const auc_request_t *request,
-				       auc_counted_t counted, uint32_t most,
-				       bool stuck);
-
-/* What the job that is added next, or the next alternative, counts. */
-extern void auc_add_job_limits(const auc_limit_quotas_t *limits,
-			       auc_snapshot_t *snapshot, auc_counted_t counted);
-extern void auc_add_alternative_limits(const auc_limit_quotas_t *limits,
-				       auc_snapshot_t *snapshot,
-				       auc_counted_t counted);
-
-/*
- * What jobs count against limits of associations and QOS, and which of these bind them. Locks as
- * quotas.h.
- */
-
-/*
- * What a job, as its record is now, counts with a request, by Slurm's rules of which limits bind it.
+ * Whose limits count for a job, as its record is now, and what it counts with a request.
  * IN/OUT request - with a smaller range of GPUs if the limits have no room for more
  * IN/OUT nodes - the request's; less those that a limit on nodes keeps from it
  * IN asked - Slurm lets it start, as far as limits go: one that says otherwise is not counted
+ * IN stuck - it found no place last time, and keeps out only others of which that is true
+ * IN/OUT rows - how many may compete for what the limits leave: as many as there is room for, and none
+ *	once the rows before ask for several times as much; NULL: it is an alternative
  */
-extern auc_counted_t auc_count_limits(auc_limit_quotas_t *limits,
-				      auc_snapshot_t *snapshot,
+extern auc_counted_t auc_count_limits(auc_snapshot_t *snapshot,
 				      job_record_t *job_ptr,
 				      auc_request_t *request, bitstr_t *nodes,
-				      bool asked);
+				      bool asked, bool stuck, uint32_t *rows);
+
+/* The job that is added next, or the next alternative, counts that. */
+extern void auc_add_job_limits(auc_snapshot_t *snapshot, auc_counted_t counted);
+extern void auc_add_alternative_limits(auc_snapshot_t *snapshot,
+				       auc_counted_t counted);
 
 #endif
