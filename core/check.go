@@ -26,10 +26,10 @@ var (
 	errNoNodes = errors.New("the snapshot has no machine: Nodes is nil")
 )
 
-// Validate reports the first fault for which Decide refuses the snapshot: no machine, a quota out
-// of range, or, as a [*Error], a job that is not there, a priority or time limit out of range, a
-// priority above that of the job before it, or an id that another job has. Requests are not looked
-// at: one that no machine can meet waits, with Never as its Why.
+// Validate returns the first fault for which Decide rejects the snapshot: no machine, or a quota
+// out of range. It is an *Error if a job is nil, its priority or time limit is out of range, the
+// queue is not sorted by priority, or an id is there twice. Requests are not checked: a job that
+// the machine can never run waits, with Never as its Why.
 func (s *Snapshot) Validate() error { return new(checker).check(s) }
 
 // checker checks snapshots. It keeps its memory.

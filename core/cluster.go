@@ -42,32 +42,31 @@ type Cluster struct {
 	quotas  clusterQuotas
 }
 
-// ClusterOptions are the settings of a Cluster. The zero value is that of an Auction with
-// the preset default that tells all jobs when they are expected to start (AuctionOptions.Estimates),
-// and cycles that end by themselves.
+// ClusterOptions are the settings of a Cluster. The zero value means an Auction with the preset
+// default and AuctionOptions.Estimates, and cycles without a deadline.
 type ClusterOptions struct {
-	// Policy decides; nil means an Auction as above, with Clock. It must not be used elsewhere, and
-	// has to go by the same clock.
+	// Policy decides; nil means an Auction with the preset default and Clock. A Policy belongs to
+	// one Cluster, and uses the same clock.
 	Policy Policy
 	// Clock tells the time; nil means time.Now.
 	Clock func() time.Time
-	// Deadline is how long a cycle may take; 0 leaves its end to the policy.
+	// Deadline is how long a cycle may take; 0: no limit.
 	Deadline time.Duration
 	// Seed starts the random choices of each cycle.
 	Seed uint64
-	// StrictPreemption is that of the Snapshot, as it is in a window that is read.
+	// StrictPreemption is Snapshot.StrictPreemption. A window that is read may set it too.
 	StrictPreemption bool
-	// Listen, if not nil, is called after each change and each cycle, on the goroutine of the caller
-	// that made it, which waits for it. What several callers do at once may come in any order.
+	// Listen, if not nil, is called after each change and each cycle, on the caller's goroutine,
+	// which waits for it. Events of concurrent callers come in any order.
 	Listen func(Event)
 }
 
-// Event is something that has happened to a Cluster: for a log, or for counters.
+// Event is a change or a cycle of a Cluster, for logs and counters.
 type Event struct {
 	At time.Time
-	// Kind is submit, update, cancel, adopt, requeue or end, of a Job; node or remove, of a
-	// Node; topology; quota, of a Quota; reservation; or cycle, which has a Cycle with the jobs that it starts. The
-	// Cycle is the caller's: only read it.
+	// Kind is submit, update, cancel, adopt, requeue or end, of a Job; node or remove, of a Node;
+	// topology; quota, of a Quota; reservation; or cycle, which has a Cycle with the jobs that it
+	// starts. The Cycle belongs to the caller of Decide: only read it.
 	Kind                          string
 	Job, Node, Quota, Reservation string
 	Cycle                         *Cycle
@@ -79,20 +78,19 @@ type Cycle struct {
 	At time.Time
 	// Starts are the jobs to launch now, in queue order. The Cluster counts them as running.
 	Starts []Start
-	// Preempted are running jobs to stop, and which jobs wait for that. Stop them, say Ended of
-	// each, and call Decide: the others start then, unless something better has come up. Until then
-	// they are in Waiting, and each cycle says so again. A job that is being stopped costs next to
-	// nothing, unless Update says otherwise. For up to ten minutes nobody else starts on the places of those who wait.
+	// Preempted are running jobs to stop, and the jobs that wait for that. Stop them, call Ended
+	// for each, then Decide: the others start then. Until then these are in Waiting, and each cycle
+	// repeats the request. Their places are kept for up to ten minutes.
 	Preempted []Preempted
-	// Waiting are the other jobs that the cycle has looked at, in queue order, but for those that
-	// Dropped has. What was said of jobs further down holds: see [Cluster.Waiting].
+	// Waiting are the other jobs that the cycle has looked at, in queue order, without those in
+	// Dropped. See Cluster.Waiting for jobs further down.
 	Waiting []Waiting
-	// Dropped are starts that no longer held when the cycle was over, since the cluster had changed
-	// meanwhile, by job: why, as an [*Error]. Such a job is as it was: in the queue, for the next
-	// cycle, unless it was cancelled.
+	// Dropped has, by job, an *Error for each start that was no longer valid at the end of the
+	// cycle, as the cluster had changed meanwhile. Such a job stays in the queue, unless it was
+	// cancelled.
 	Dropped map[string]error
-	// Stats are the policy's figures. If its TimedOut is not 0, Decide has more to do though
-	// nothing changes.
+	// Stats are the policy's figures. If TimedOut is not 0, call Decide again even if nothing
+	// changes.
 	Stats Stats
 }
 
@@ -106,12 +104,12 @@ type Start struct {
 	Nodes []Share
 	// Takes is what it takes of further resources on each of these, by name; nil: nothing.
 	Takes map[string]nodeset.Use
-	// GPUShare is how many shares of one GPU of its node it gets; 0: none. SharedGPU says which: it
-	// is from 1 to twice the node's GPUs. Jobs with the same number share a GPU, and a number that
-	// nobody has yet is of any GPU that nobody has.
+	// GPUShare is how many shares of one GPU of its node it gets; 0: none. SharedGPU is the number
+	// of that GPU, 1 to twice the node's GPUs. Jobs with the same number share a GPU; a new number
+	// stands for any free GPU.
 	GPUShare  int64
 	SharedGPU int
-	// Exclusive says that nobody else is on these nodes: see JobSpec.
+	// Exclusive says that no other job is on these nodes: see JobSpec.
 	Exclusive bool
 	// Components are what its components get, in their order, each as Nodes, Takes and Exclusive; Nodes is then
 	// what its own request gets. They may share nodes.
@@ -126,9 +124,9 @@ type Start struct {
 	Exempt time.Time
 }
 
-// Preempted is a running job to stop, all of it.
+// Preempted is a running job to stop, with all its components.
 type Preempted struct {
-	// Job is its id, and For are those of the jobs that wait for its end, in queue order.
+	// Job is its id. For are the ids of the jobs that wait for its end, in queue order.
 	Job string
 	For []string
 }
@@ -137,7 +135,7 @@ type Preempted struct {
 type Waiting struct {
 	// Job is its id.
 	Job string
-	// Why is the kind of the Reason: 0 if the cycle has not looked at the job, or the policy gives
+	// Why is the kind of the Reason; 0 if the cycle has not looked at the job, or the policy gives
 	// words only.
 	Why Why
 	// Reason says in words why the job does not start.
@@ -174,8 +172,8 @@ type Node struct {
 type JobSpec struct {
 	// ID names the job, in text that can be printed. No other job that waits or runs may have it.
 	ID string
-	// Request is what the job asks for, in the way that it likes best. Its Eligible, Uses, Charges
-	// and Components must be nil. What it demands of switches, it demands of those of SetTopology.
+	// Request is what the job asks for, its most preferred request. Its Eligible, Uses, Charges and
+	// Components must be nil.
 	bids.Request
 	// Components are its further parts: see [bids.Request.Components].
 	Components []Way
@@ -183,40 +181,37 @@ type JobSpec struct {
 	On []string
 	// Takes is what the job takes of further resources on each of its nodes, by name.
 	Takes map[string]nodeset.Use
-	// GPUShare is how many of the shares of one GPU the job wants, and no GPU beside, on its one
-	// node; 0: none. See Node.GPUShares.
+	// GPUShare is how many shares of one GPU the job takes on its one node, 0 for none. The job can
+	// have no other GPU. See Node.GPUShares.
 	GPUShare int64
 	// Counts is what the job counts against quotas while it runs, by name.
 	Counts map[string]nodeset.Use
-	// Exclusive has no other job, nor another component, on its nodes, as sbatch --exclusive does: they
-	// may be unlike, and what it does not ask for of them is nobody's. It is a use of all of a further
-	// resource, of which all other jobs take a little.
+	// Exclusive keeps all other jobs and components off the job's nodes, as sbatch --exclusive
+	// does. It uses all of an internal further resource of which all other jobs use a little.
 	Exclusive bool
-	// Alternatives are further ways to meet the job, the one liked best first.
-	// See Job.Alternatives.
+	// Alternatives are further requests, the most preferred first. See Job.Alternatives.
 	Alternatives []Way
-	// Prefer names nodes on which the job would rather be. See Job.Prefer.
+	// Prefer names nodes that the job prefers. See Job.Prefer.
 	Prefer []string
 	// Priority is 1 to MaxPriority; a higher one comes first.
 	Priority int64
-	// TimeLimit is for how long the job may run, more than 0. NoTimeLimit * time.Second is without
-	// a limit. Parts of a second are rounded up.
+	// TimeLimit is how long the job may run, more than 0, rounded up to seconds. NoTimeLimit *
+	// time.Second means no limit.
 	TimeLimit time.Duration
-	// Since is from when on it could have started; zero: from now on, or of a job that is there
-	// already as before.
+	// Since is from when on it could have started. Zero means now, or for Update no change.
 	Since time.Time
-	// Reservation names that which the job is of; "": none. See SetReservation.
+	// Reservation is the name of the job's reservation, "" for none. See SetReservation.
 	Reservation string
-	// Preempts are the classes of running jobs that may be stopped for the job. See Job.Preempts.
+	// Preempts are the classes of running jobs that the job may preempt. See Job.Preempts.
 	Preempts uint64
-	// Price and Class say for whom the job may be stopped once it runs, with all its components, and
-	// Exempt for how long it then is not. See Running.Price.
+	// Price and Class say which jobs may preempt this one once it runs, with all its components.
+	// For Exempt after its start it is not preempted. See Running.Price.
 	Price  int64
 	Class  int
 	Exempt time.Duration
 }
 
-// Way is one way to meet a job, or one component of it.
+// Way is one alternative request of a job, or one component of it.
 type Way struct {
 	// Request is complete by itself. Its Eligible, Uses, Charges and Components must be nil.
 	bids.Request
@@ -266,7 +261,8 @@ func (j *clusterJob) ofJob() *clusterJob {
 	return j
 }
 
-// Reservation is a time for which nodes are for the jobs of its name alone: see [Cluster.SetReservation].
+// Reservation is a time in which only jobs of its name may use its nodes: see
+// Cluster.SetReservation.
 type Reservation struct {
 	Name string
 	// Nodes are its nodes; nil: all, those added later too.

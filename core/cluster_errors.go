@@ -19,10 +19,10 @@ var (
 	ErrDuplicate = errors.New("there are two jobs of one id")
 )
 
-// Error is a fault of one job of a snapshot's queue, or of a job, a node, a quota or a switch of a
-// [Cluster].
+// Error says what is wrong with a job of a snapshot's queue, or with a job, a node, a quota or a
+// switch of a Cluster.
 type Error struct {
-	// Of says of what it is: job, node, quota or switch; Name is its name, or the id of a job.
+	// Of is what is at fault: job, node, quota or switch; Name is its name, or the id of a job.
 	Of, Name string
 	// Job is the job's index in Snapshot.Pending, -1 in a Cluster.
 	Job int
@@ -38,7 +38,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s %s: %v", e.Of, e.Name, e.Fault)
 }
 
-// Unwrap gives the fault, and ErrUnknown or ErrDuplicate if it is that.
+// Unwrap returns the fault, and ErrUnknown or ErrDuplicate if it is one of these.
 func (e *Error) Unwrap() []error {
 	if e.is == nil {
 		return []error{e.Fault}
@@ -46,7 +46,7 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Fault, e.is}
 }
 
-// OptionError is a setting that is out of range.
+// OptionError says which setting is out of range.
 type OptionError struct {
 	// Option is the setting, Value what it was, and Why what is wrong with it.
 	Option string

@@ -12,10 +12,9 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Explainer decides a window once and then says of its jobs, one by one, why they
-// start or wait. It works with any Policy; what it knows of reservations' places is
-// exact for an Auction. It uses the policy and the snapshot until it is dropped, and
-// must not be used by two goroutines at once.
+// Explainer decides a window once and then explains its jobs one by one. It works with any Policy;
+// only for an Auction it knows the places of reservations. It uses the policy and the snapshot as
+// long as it is used, and is not safe for concurrent use.
 type Explainer struct {
 	policy  Policy
 	auction *Auction // the policy, if it is one
@@ -42,7 +41,7 @@ type Explainer struct {
 	answers  place.Cache
 }
 
-// ExplainOptions bound the search for changes. The zero value searches for none.
+// ExplainOptions bound the search for changes of the request. The zero value means no search.
 type ExplainOptions struct {
 	// Trials is the most decisions on a changed window. 200 are enough for nearly every job.
 	Trials int
@@ -54,48 +53,44 @@ type ExplainOptions struct {
 type Explanation struct {
 	// Decision is the policy's; Decision.Job is the job's index in the queue.
 	Decision Decision
-	// Looked is false if the policy made no decision on the job.
+	// Looked says whether the policy made a decision on the job.
 	Looked bool
-	// Worth is what the start of the job is worth to the objective, before a bid's
-	// preference; policies without an objective count the priority.
+	// Worth is the objective value of the job's start without preferences; the priority if the
+	// policy has no objective.
 	Worth float64
-	// Why is why the job waits, from what is free and who takes it: Never (see
-	// NeverWhy); NoFit: nothing that is free suits it even if it were alone; Lost: jobs
-	// that start now take its place; Reserved: kept places alone, or a reservation, are in its way;
-	// OverQuota: a quota has too little left, or would have beside jobs that start now. 0 if it
-	// starts, and if there is room for it that the policy did not use.
+	// Why is why the job waits: Never (see NeverWhy); NoFit: nothing that is free suits it even
+	// alone; Lost: jobs that start now take its place; Reserved: only reservations are in its way;
+	// OverQuota: too little of a quota is left, also after the jobs that start now. 0 if it starts,
+	// or if the policy did not use the room for it.
 	Why Why
 	// NeverWhy says in words what the machine lacks.
 	NeverWhy string
-	// Lacks is what the job's first way that this machine could meet has too little of among what is
-	// free, if Why is NoFit or OverQuota, or beside jobs that start now: given all of that, it has a
-	// place.
+	// Lacks is what is short, if Why is NoFit or OverQuota, for the first of the job's requests
+	// that this machine could meet. Given all of that, the job has a place.
 	Lacks []Lack
-	// Place is where the job would be if all of Rivals were gone, nil if even that
-	// does not help or only the names of rivals are known. Nodes has it by name, from a Cluster.
+	// Place is where the job would be without all of Rivals; nil if that does not help or only
+	// their names are known. From a Cluster, Nodes has it by name.
 	Place []nodeset.Segment
 	Nodes []Share
-	// Rivals are in the way: were they gone, the job would have room, and none of them
-	// can be left out. If the job starts, Rivals are the jobs that wait and have it in
-	// their way, alone or among others.
+	// Rivals is a minimal set of jobs in the way: without all of them the job would have room. If
+	// the job starts, Rivals are the waiting jobs that it blocks, alone or with others.
 	Rivals []Rival
 	// Stops are the running jobs that have to be preempted before the job starts.
 	Stops []Rival
-	// Foreseen says that the job will have room if nothing else starts before, and Expected at
-	// which second, from the time limits of what runs and starts now and the places reserved.
-	// Kept says that the policy keeps that place for it.
+	// Foreseen says that the job will have room at second Expected, by time limits and
+	// reservations, if nothing else starts before. Kept says that the policy reserves that place
+	// for it.
 	Foreseen bool
 	Expected int64
 	Kept     bool
-	// Suggestions are changes of the request, the smallest first, with each of which
-	// the job would have started now. There are none for a job with Components.
+	// Suggestions are changes of the request, the smallest first. With any one of them the job
+	// would have started now. There are none for a job with Components.
 	Suggestions []Suggestion
 	// Trials is the number of decisions on changed windows.
 	Trials int
-	// Cut says in words what ended the search for changes early; "" if nothing did.
+	// Cut is what ended the search for changes early, in words; "" if nothing did.
 	Cut string
-	// Late says that the deadline of single decisions cut some of them short: they
-	// may come out differently another time.
+	// Late says that the deadline cut some decisions short: they are not repeatable.
 	Late bool
 }
 
@@ -109,7 +104,7 @@ const (
 
 var roles = [...]string{roleRuns, roleStarts, roleKept, roleWaits}
 
-// Rival is another job that is in the way of one, or the other way round.
+// Rival is a job that blocks another one, or is blocked by it.
 type Rival struct {
 	// Role is running, starting (it starts now), reserved (a place is kept for it) or waiting (for
 	// what the job took).
@@ -120,13 +115,13 @@ type Rival struct {
 	// ID is the job's, and Nodes has Segs by name, from a Cluster; the name of a reservation.
 	ID    string
 	Nodes []Share
-	// Segs is what it has on nodes of Explanation.Place; of a job that waits, what it
-	// would take of the other's nodes is on these. Uses is what goes with it of further resources.
+	// Segs is what it has on nodes of Explanation.Place; for a waiting job, what it would take of
+	// the other's nodes. Uses is the same of further resources.
 	Segs []nodeset.Segment
 	Uses nodeset.Uses
-	// Worth is as in Explanation; of a job that runs what is lost if it is stopped, 0 if the
-	// job that is explained may not preempt it: Preemptable says whether it may. Preempted says
-	// that somebody does now.
+	// Worth is as in Explanation; for a running job, what is lost if it is stopped, 0 if the
+	// explained job may not preempt it. Preemptable says whether it may. Preempted says that a job
+	// does now.
 	Worth                  float64
 	Preemptable, Preempted bool
 	// At is the second by which it ends (running, starting) or from which its place is
@@ -134,8 +129,8 @@ type Rival struct {
 	At int64
 }
 
-// Suggestion is a changed request with which the job would have started now: the
-// policy has decided the window with nothing else changed, and it did.
+// Suggestion is a changed request with which the job would have started now. The policy has
+// verified that by deciding the window with this one change.
 type Suggestion struct {
 	// Job is the job as it would be submitted.
 	Job Job
@@ -144,9 +139,8 @@ type Suggestion struct {
 	// Size is the sum of the changes, each relative to what was asked for: 0.25 for
 	// 6 nodes instead of 8. Giving up contiguity, or a demand of switches, counts 0.5.
 	Size float64
-	// Smallest says that each of the changes by one less, the rest as suggested, has
-	// been tried or ruled out. Starts are not monotone, so it does not say that no
-	// smaller change of all would do.
+	// Smallest says that each change by one less, with the rest as suggested, was tried or ruled
+	// out. A smaller change may still exist, as starts are not monotone.
 	Smallest bool
 	// Segs is where the job would have started, Class the class of the winning bid, and
 	// Alternative the request that it meets. Changes are of the first; the job keeps its
@@ -163,7 +157,7 @@ type Change struct {
 	To    string `json:"to"`
 }
 
-// Lack is a row of which a job needs more than there is for it.
+// Lack is something of which a job needs more than is left for it.
 type Lack struct {
 	// Row is named as in a window file: "nodes" (up and eligible), "gpus_per_node", "cores_per_node",
 	// "cores", a further resource, a quota, or a demand: "contiguous", "switches" (or within, segment),
@@ -174,7 +168,8 @@ type Lack struct {
 	In    string `json:"in"`
 	Needs int64  `json:"needs"`
 	Has   int64  `json:"has"`
-	// Each is what each node has to give at least, by row, and Among how many would if there were enough of Row.
+	// Each is the least that each node has to give, by row. Among is how many nodes would suit if
+	// there were enough of Row.
 	Each  map[string]int64 `json:"each,omitempty"`
 	Among int              `json:"among,omitempty"`
 	// Parts are, of a job with Components, the part that lacks it (0: the request itself, k:
@@ -182,7 +177,7 @@ type Lack struct {
 	Parts []int `json:"parts,omitempty"`
 }
 
-// Plan is the window's decision. It belongs to the Explainer.
+// Plan returns the plan of the window. The Explainer owns it.
 func (e *Explainer) Plan() *Plan { return &e.plan }
 
 func (e *Explainer) decide(ctx context.Context, s *Snapshot, p *Plan) error {

@@ -13,9 +13,9 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// NewExplainer decides the window of s. Every decision, this one and later trials,
-// gets the seed of l and as much time as is left until l.Deadline now; without a
-// deadline explanations are the same bit for bit.
+// NewExplainer decides the window of s. This decision and each trial get the seed of l and as much
+// time as is left until l.Deadline now. Without a deadline, explanations are repeatable bit for
+// bit.
 func NewExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits) (*Explainer, error) {
 	clock := time.Now
 	if a, ok := p.(*Auction); ok && a.opts.Clock != nil {
@@ -52,8 +52,8 @@ func newExplainer(ctx context.Context, p Policy, s *Snapshot, l Limits, clock fu
 	return e, nil
 }
 
-// Explain explains one job of the queue, by its index. It fails for an index
-// outside of the queue, and if the policy fails.
+// Explain explains the job of that index in the queue. It returns an error for an index out of
+// range, and the policy's errors.
 func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Explanation, error) {
 	if job < 0 || job >= len(e.s.Pending) {
 		return nil, fmt.Errorf("there is no job %d in a queue of %d", job, len(e.s.Pending))

@@ -206,8 +206,7 @@ func (n *normal) never(c *place.Cache, job *Job) string {
 	return why + "; nor can any of its alternatives"
 }
 
-// Way is one of the job's requests, numbered as Decision.Alternative is; false if
-// there is none of that number.
+// Way returns the request of a number, as in Decision.Alternative; false if it does not exist.
 func (j *Job) Way(k int) (r bids.Request, ok bool) {
 	switch {
 	case k == 0:
@@ -222,9 +221,9 @@ func (j *Job) Way(k int) (r bids.Request, ok bool) {
 	return r, true
 }
 
-// Validate reports the first fault of the job's time limit and requests as a [*bids.FieldError];
-// those of an alternative are named alternatives[1].cores, counted from 0. Its priority is for
-// [Snapshot.Validate].
+// Validate returns the first fault of the job's time limit and requests as a *bids.FieldError.
+// Fields of alternatives are named alternatives[1].cores, counted from 0. Snapshot.Validate checks
+// the priority.
 func (j *Job) Validate() error {
 	if f := j.limitFault(); f != nil {
 		return f

@@ -17,36 +17,34 @@ import (
 type Job struct {
 	// ID names the job to the user; it is unique in the queue of a snapshot.
 	ID string
-	// Request is what the job asks for, in the way that it likes best.
+	// Request is what the job asks for, its most preferred request.
 	bids.Request
-	// Alternatives are further ways to meet the job, the one liked best first, at most
-	// MaxAlternatives (aucsched1 and aucsched2, future work). Each is complete by itself,
-	// save that the nodes which the job may use are those of Request where its Eligible is
-	// nil. At most one of all ways wins.
+	// Alternatives are further requests, the most preferred first, at most MaxAlternatives
+	// (aucsched1 and aucsched2, future work). Each is complete, except that a nil Eligible means
+	// that of Request. At most one of all is met.
 	Alternatives []bids.Request
-	// Prefer are the nodes on which the job would rather be, because they hold its input, say;
-	// nil: none in particular. It gets as many of these as it can, and others for what they lack:
-	// no start is given up for one, and nobody waits for a preferred node. It is not modified, and
-	// must not be while the job is in use.
+	// Prefer are nodes that the job prefers, for example because they hold its input; nil: none. It
+	// gets as many of these as it can. No start is given up for a preferred node, and no job waits
+	// for one. Do not modify it while the job is in use.
 	Prefer nodeset.Mask
 	// Priority is 1 to MaxPriority; a higher one comes first (P_j of the papers).
 	Priority int64
-	// TimeLimit is the walltime limit in seconds, 1 to 2^50, NoTimeLimit without one. There is no
-	// default, lest a job without a limit pass for one that ends at once and is let into what is
-	// reserved for others.
+	// TimeLimit is the walltime limit in seconds, 1 to 2^50, NoTimeLimit without one. Required: a
+	// zero limit would let the job backfill into any reservation.
 	TimeLimit int64
-	// Since is the second from which on the job could have started, on the scale of Snapshot.Now:
-	// its submission, mostly. Only differences count. AuctionOptions.Patience looks at it.
+	// Since is the second from which on the job could have started, mostly its submission, on the
+	// scale of Snapshot.Now. Only differences count.
 	Since int64
-	// Offer is an allocation for which the job bids besides its own bids, or nil: what
-	// another selection would give it. It stays the caller's. One that is not free, or not
-	// what the job asks for, is not bid.
+	// Offer is an allocation, or nil, for which the job bids beside its own bids: what another
+	// selection would give it. The caller owns it. It is ignored if it is not free or does not meet
+	// the request.
 	Offer []nodeset.Segment
-	// Reservation names that which the job is of: it starts on nodes of that, while that lasts. "": none.
+	// Reservation is the name of the job's reservation, "" for none. The job starts on its nodes,
+	// while it lasts.
 	Reservation string
-	// Preempts are the classes of running jobs that may be stopped to make room for the job: bit c
-	// stands for Running.Class c. Auction stops nobody for a job that could start on what jobs behind
-	// it would get, and of those who will do the cheapest; see Snapshot.StrictPreemption.
+	// Preempts are the classes of running jobs that the job may preempt: bit c stands for
+	// Running.Class c. An Auction preempts nobody for a job that could start on what jobs behind it
+	// would get, and chooses the cheapest victims; see Snapshot.StrictPreemption.
 	Preempts uint64
 }
 
@@ -55,42 +53,40 @@ type Running struct {
 	ID string
 	// End is the second by which the job will have ended, from its time limit.
 	End int64
-	// Segs is what the job holds, and Uses what it takes of further resources there. A job of
-	// several parts is there once for each, by the same ID, with Charges and Price once.
+	// Segs is what the job holds, Uses what it takes of further resources there. A job of several
+	// parts has an element for each, with the same ID; one of them has Charges and Price.
 	Segs []nodeset.Segment
 	Uses nodeset.Uses
-	// Charges are what the job counts against quotas until it ends: what is left of them does not
-	// have it. Without them nothing is expected to come back.
+	// Charges are what the job counts against quotas until it ends. Quota.Left is without it.
+	// Without Charges nothing is expected to come back.
 	Charges nodeset.Uses
-	// Price, if not 0, lets a job that preempts the Class have this one stopped, all of it, where its
-	// priority is above the prices of all whom that stops together: it is what is lost then, in units
-	// of priority, 1 to MaxPriority. Of a job that is being stopped it may be 1.
+	// Price > 0 lets a job that preempts the Class stop this job, if that job's priority exceeds
+	// the sum of its victims' prices. It is what a stop loses, in units of priority, 1 to
+	// MaxPriority; 1 for a job that is being stopped already.
 	Price int64
-	// Exempt is the second before which the job is not stopped, whatever its Price.
+	// Exempt is the second before which the job is not preempted.
 	Exempt int64
 	// Class is 0 to MaxClass. By Slurm's preempt/partition_prio it is the tier of the job's
 	// partition, and a job preempts all lower ones; by preempt/qos it stands for the QOS.
 	Class int
 }
 
-// Snapshot is the state that one cycle decides on. Policies read it and never
-// change it, save that they may allocate and release on Nodes as long as they
-// restore it before they return.
+// Snapshot is the state that one cycle decides on. Policies never change it, except that they may
+// allocate and release on Nodes if they restore it before they return.
 type Snapshot struct {
 	// Now is the time in seconds, on the same scale as Running.End.
 	Now int64
 	// Nodes is the machine with what the running jobs hold taken off.
 	Nodes *nodeset.Table
-	// Tiers, if not nil, says of each node how early it is to be used, as Slurm's node weights do: a
-	// job gets nodes of the lowest tier, and of the next one what these lack. Of a tier, jobs
-	// without GPUs get nodes without first. No start is given up for that, nor a job's own Prefer.
+	// Tiers, if not nil, orders nodes as Slurm's weights do: a job gets nodes of the lowest tier
+	// first, and within a tier a job without GPUs gets nodes without GPUs first. No start and no
+	// job's Prefer is given up for that.
 	Tiers []uint8
 	// Quotas bound what jobs of Pending take together, by their Charges.
 	Quotas []Quota
-	// Topology, if not nil, is where the nodes stand: jobs get nodes below as few switches as can
-	// be, of the lowest level that has room, or as their requests demand. No start is given up
-	// for what no request demands. It does not change, and one that stays the same should be the
-	// same from cycle to cycle.
+	// Topology, if not nil, has the switches: jobs get nodes below as few switches as possible, of
+	// the lowest level that has room, or as their requests demand. No start is given up for what no
+	// request demands. Pass the same pointer from cycle to cycle.
 	Topology *nodeset.Topology
 	// Pending is the queue, highest priority first; jobs of equal priority are
 	// in the order in which they are to be served. See Snapshot.Validate.
@@ -98,12 +94,10 @@ type Snapshot struct {
 	// Running are the jobs that hold nodes, in any order; what they hold is not
 	// free in Nodes.
 	Running []Running
-	// Claims are those of the last Plan, places for jobs for which running ones are stopped, and
-	// reservations, at most 63.
+	// Claims are those of the last Plan, and at most 63 reservations.
 	Claims []Claim
-	// StrictPreemption has a job with the right stop any number of running jobs, whatever their prices
-	// are together, those of the lowest Class first, as Slurm and Kubernetes do. Without it all prices
-	// together are less than its priority.
+	// StrictPreemption lets a job preempt any number of running jobs, the lowest Class first, as
+	// Slurm and Kubernetes do. Without it the sum of their prices is less than its priority.
 	StrictPreemption bool
 	// Pace is that of the last Plan.
 	Pace Pace
@@ -111,20 +105,20 @@ type Snapshot struct {
 	sound bool // a Cluster has checked all
 }
 
-// Quota bounds what jobs take together, wherever they are: the cores of an account, the GPUs of a
-// user, licences, power. What a job counts is up to its request's Charges.
+// Quota bounds what jobs take together on all nodes: the cores of an account, the GPUs of a user,
+// licences, power. A job counts its request's Charges.
 type Quota struct {
 	// Name is what users are told: "AssocGrpCpuLimit of account x".
 	Name string
-	// Left is how much jobs that start now may count together, up to bids.MaxRate, in any unit. It is
-	// less than 0 if running jobs count more than is allowed.
-	// What a job counts is rounded up to 2^-24 of it.
+	// Left is how much the jobs that start now may count together, at most bids.MaxRate, in any
+	// unit; negative if running jobs count more than the limit. What a job counts is rounded up to
+	// a multiple of Left/2^24.
 	Left int64
 }
 
-// Pace is what jobs have run and what they were allowed to, in seconds of the whole machine. Plans
-// are made by time limits; by the ratio of the two the waits that are planned come sooner. Of the
-// zero Pace nothing is known: jobs are taken to run to their limits.
+// Pace is how long jobs have run and how long they were allowed to, in seconds of the whole
+// machine. Planned waits are shortened by the ratio of the two. The zero Pace means that jobs run
+// to their limits.
 type Pace struct{ Ran, Limits float64 }
 
 func (p Pace) valid() bool {
@@ -163,19 +157,19 @@ type Limits struct {
 	Seed uint64
 }
 
-// Decision is what a cycle says of one pending job.
+// Decision is the outcome of a cycle for one pending job.
 type Decision struct {
 	// Job is the job's index in Snapshot.Pending.
 	Job int
 	// Start says whether the job starts now, on Segs.
 	Start bool
-	// Segs is the allocation, ascending: how much of each node, not which of its cores and GPUs; it
-	// belongs to the Plan and is valid until the Plan is used again. That of a request with
-	// Components has one part after the other, each of which ascends: Segment.Part is 0 for the
-	// request itself and k for Components[k-1]. Parts may share nodes.
+	// Segs is the allocation, ascending: how many cores and GPUs of each node, not which. It
+	// belongs to the Plan and is valid until the Plan is used again. With Components it has one
+	// part after the other, each ascending: Segment.Part is 0 for the request itself and k for
+	// Components[k-1]. Parts may share nodes.
 	Segs []nodeset.Segment
-	// Uses is what the job takes of further resources there, as its request says. It stays the
-	// job's. It is nil of one with Components: PartUses, the Plan's, has it by part; see Part.
+	// Uses is what the job takes of further resources there. It is the request's; do not change it.
+	// With Components it is nil, and PartUses, which the Plan owns, has it by part.
 	Uses     nodeset.Uses
 	PartUses []nodeset.Uses
 	// Alternative is which of the job's requests is met: 0 is Request itself, k is
@@ -183,13 +177,13 @@ type Decision struct {
 	Alternative int
 	// Class is the class of the winning bid.
 	Class bids.Class
-	// Kept says that the policy keeps a place for the job, and Expected from which second on: then
-	// it is expected to start. Expected says nothing where Kept is false.
+	// Kept says that the job has a reservation, and Expected from which second on: then it is
+	// expected to start. Expected is only valid if Kept is true.
 	Kept     bool
 	Expected int64
-	// Reason says in words why a job does not start; empty if it does.
+	// Reason is the pending reason in words; empty if the job starts.
 	Reason string
-	// Why is the kind of the Reason, as far as the policy tells.
+	// Why is the kind of the Reason, if the policy gives one.
 	Why Why
 	// Quota is which of Snapshot.Quotas has too little left, where Why is OverQuota.
 	Quota int
@@ -198,7 +192,7 @@ type Decision struct {
 // Why is the kind of reason for which a job does not start.
 type Why uint8
 
-// The zero Why is that of jobs that start, and of policies that give words only.
+// The zero Why is for jobs that start, and for policies that give words only.
 const (
 	NoFit      Why = iota + 1 // nothing that is free suits it
 	Lost                      // it could start, but others come first or are worth more
@@ -212,23 +206,21 @@ const (
 	Preempting
 )
 
-// Plan is the outcome of one cycle. A Plan may be used again for the next
-// cycle, which then reuses its memory.
+// Plan is the outcome of one cycle. Pass it to the next cycle to reuse its memory.
 type Plan struct {
-	// Decisions has an element for each job that the cycle looked at, in queue
-	// order. Jobs beyond the window have none.
+	// Decisions has an element for each job that the cycle looked at, in queue order.
 	Decisions []Decision
-	// Preempted are the running jobs that have to be stopped first. The other starts of the plan
-	// need not wait for them.
+	// Preempted are the running jobs to stop. Only the jobs that they name wait for that; other
+	// starts do not.
 	Preempted []Preemption
-	// Claims are the places of jobs that wait for that, for the next Snapshot: without them others can
-	// start where somebody was stopped. Their memory is their own.
+	// Claims are the places of jobs that wait for that. Copy them into the next Snapshot, or other
+	// jobs can start there. The caller owns them.
 	Claims []Claim
-	// Pace, for the next Snapshot, is what was learnt of how much of their limits jobs run.
+	// Pace is for the next Snapshot.
 	Pace Pace
-	// Objective is the worth of the jobs that start less that of those that are preempted, and
-	// Bound an upper bound on what any choice among the same bids could be worth; 0 for policies
-	// without an objective.
+	// Objective is the value of the jobs that start less that of the preempted ones. Bound is an
+	// upper bound on the value of any choice among the same bids. Both are 0 for policies without
+	// an objective.
 	Objective, Bound float64
 	// Stats says what the cycle did.
 	Stats Stats
@@ -238,15 +230,16 @@ type Plan struct {
 	uses  []nodeset.Uses
 }
 
-// Preemption is a running job that has to be stopped, on all of its nodes. The caller stops it, and
-// starts the jobs that wait for it when it has ended and given back all that it holds; or it
-// decides anew then. Until that moment their places are not free, and nothing else may be started
-// on what of them is.
+// Preemption is a running job that has to be stopped, on all of its nodes. The caller stops it.
+// When it has ended and has freed all that it holds, the caller decides again, or starts the jobs
+// that wait for it. Until then nothing else may start on their places.
 type Preemption struct {
-	// Running is its index in Snapshot.Running, of several parts that with the Price.
+	// Running is its index in Snapshot.Running; with several parts, that of the part with the
+	// Price.
 	Running int
-	// For are the jobs that wait for it, ascending by index in Snapshot.Pending: that for which it is
-	// stopped, and others that may preempt it and have what is over. It belongs to the Plan.
+	// For are the jobs that wait for it, as ascending indices in Snapshot.Pending: the job for
+	// which it is stopped, and others that may preempt it and get what is left over. The Plan owns
+	// it.
 	For []int
 }
 
@@ -259,22 +252,21 @@ type Stats struct {
 	Elapsed                time.Duration
 	// Late says that the deadline cut the cycle short.
 	Late bool
-	// TimedOut is how many decisions say TimedOut. If there are any Decide has to be called again
-	// though nothing changes.
+	// TimedOut is how many decisions have Why TimedOut. If it is not 0, call Decide again even if
+	// nothing changes.
 	TimedOut int
 }
 
-// Policy decides on snapshots. A Policy may keep memory (never state that changes
-// a decision) between calls, and must not be used by two goroutines at once: those of this
-// package return [ErrBusy] to the second, and refuse what [Snapshot.Validate] does. Baselines that
-// stand for other schedulers meet a job's first request, as these do, and see no Prefer or tiers.
+// Policy decides on snapshots. A Policy may keep memory between calls, but no state that changes a
+// decision. It is not safe for concurrent use: those of this package return ErrBusy to the second
+// caller, and reject what Snapshot.Validate rejects. Baselines that stand for other schedulers meet
+// a job's first request only, and ignore Prefer and tiers.
 type Policy interface {
 	// Name is how the command line calls the policy.
 	Name() string
-	// Decide fills p for snapshot s by l.Deadline, with the best that it knows by then. It never
-	// over-allocates. An error means that there is no decision, and nothing is started. It is that
-	// of ctx if ctx ends meanwhile: nobody wants the plan any more. With ErrBusy p is left as it
-	// was, and says nothing of s.
+	// Decide fills p with the best plan for s that it knows by l.Deadline. It never over-allocates.
+	// On an error nothing starts. If ctx ends, the error is that of ctx. With ErrBusy p is not
+	// changed.
 	Decide(ctx context.Context, s *Snapshot, l Limits, p *Plan) error
 }
 
@@ -339,7 +331,7 @@ func (w Why) String() string {
 	return fmt.Sprintf("Why(%d)", uint8(w))
 }
 
-// Share is what a job has of one node.
+// Share is a job's cores and GPUs on one node.
 type Share struct {
 	Node        string
 	Cores, GPUs int

@@ -51,9 +51,8 @@ func verify(s *Snapshot, p *Plan) error {
 	return verifyRoom(s, p)
 }
 
-// Apply allocates on t what the plan starts, and returns those decisions, in queue order and in
-// memory of their own: they stay when the plan is used again. Those that wait for a running job to be
-// stopped are not among them. On an error t is as it was.
+// Apply allocates on t what the plan starts, and returns these decisions in queue order. The caller
+// owns them. Starts that wait for a preempted job are left out. On an error t is not changed.
 func (p *Plan) Apply(t *nodeset.Table) ([]Decision, error) {
 	var starts []Decision
 	for _, d := range p.Decisions {
