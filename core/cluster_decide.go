@@ -71,8 +71,8 @@ func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
 	w.queue = copied(w.queue, c.queue)
 	for _, job := range c.running {
 		if len(job.held) > 0 && job.id != "" { // its nodes may all be gone
-			s.Running = append(s.Running, Running{ID: job.ofJob().id, End: job.end, Segs: job.held, Uses: job.uses, Charges: job.counts,
-				Price: job.price, Class: job.class, Exempt: job.exempt})
+			s.Running = append(s.Running, Running{ID: job.ofJob().id, End: job.ofJob().end, Segs: job.held, Uses: job.uses,
+				Charges: job.counts, Price: job.price, Class: job.class, Exempt: job.exempt})
 			w.running = append(w.running, job)
 		}
 	}

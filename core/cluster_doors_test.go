@@ -121,6 +121,19 @@ func TestClusterUpdate(t *testing.T) {
 	require.Equal(t, run.End, decide(t, c).Waiting[0].Expected, "the next one waits for it")
 }
 
+// The limit of a running job is that of its components.
+func TestClusterUpdateOfComponents(t *testing.T) {
+	c, clock := newCluster(t, 2)
+	gang := wholeNodes("gang", 1)
+	gang.Components = []core.Way{{Request: gang.Request}}
+	require.NoError(t, c.Submit(gang))
+	require.Len(t, decide(t, c).Starts, 1)
+	gang.TimeLimit = 3 * time.Hour
+	require.NoError(t, c.Update(gang))
+	require.NoError(t, c.Submit(wholeNodes("next", 2)))
+	require.Equal(t, clock.Now().Add(3*time.Hour), decide(t, c).Waiting[0].Expected)
+}
+
 // What a cluster has stored is the cluster that it was: nodes, quotas, switches, what waits and for
 // how long, and what runs, also on nodes that are gone.
 func TestClusterIsStored(t *testing.T) {

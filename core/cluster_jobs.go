@@ -247,7 +247,7 @@ func (c *Cluster) adoptComponent(job *clusterJob, k int, p *Start) error {
 
 // component is a running component of job, the k-th behind its own request.
 func (j *clusterJob) component(k int, held []nodeset.Segment, uses nodeset.Uses) *clusterJob {
-	return &clusterJob{id: fmt.Sprintf("%s+%d", j.id, k), run: true, held: held, uses: uses, end: j.end, leader: j}
+	return &clusterJob{id: fmt.Sprintf("%s+%d", j.id, k), run: true, held: held, uses: uses, leader: j}
 }
 
 func (c *Cluster) runBeside(job, component *clusterJob) {

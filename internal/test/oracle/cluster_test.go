@@ -3,6 +3,7 @@
 package oracle
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -21,7 +22,7 @@ import (
 
 // clusterFeatures are those that a Cluster has.
 var clusterFeatures = slices.DeleteFunc(slices.Clone(Features), func(f string) bool {
-	return slices.Contains([]string{"below", "gang-runs", "long-queue", "small-window", "down"}, f)
+	return slices.Contains([]string{"gang-runs", "long-queue", "small-window"}, f)
 })
 
 // life is a Cluster, the World that it should be, and what happened.
@@ -34,10 +35,12 @@ type life struct {
 	expected map[string]bool  // jobs that start now, as others have been stopped for them
 	decided  int64            // when the cycle before was
 	jobs     int
+	ran      map[string]Job // as they were in the queue
+	during   func()         // happens while a cycle is decided
 }
 
-// TestCluster lets time pass: jobs come, and end early or by their limits, nodes go and come,
-// quotas change.
+// TestCluster lets time pass: jobs come, change, are launched in vain, and end early or by their limits,
+// nodes go and come, quotas change, the caller starts again from what it has stored.
 func TestCluster(t *testing.T) {
 	cycles, from := setting(t, "ORACLE_CYCLES", 1000), setting(t, "ORACLE_FROM", 1)
 	const each = 40
@@ -70,7 +73,7 @@ func TestCluster(t *testing.T) {
 func newLife(t *testing.T, seed uint64) *life {
 	w := Draw(seed, clusterFeatures, nil)
 	l := &life{drawing: &drawing{Rand: rand.New(rand.NewPCG(seed, 11)), w: w, has: map[string]bool{}},
-		start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ends: map[string]int64{}, told: map[string]int64{}, expected: map[string]bool{}}
+		start: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), ends: map[string]int64{}, told: map[string]int64{}, expected: map[string]bool{}, ran: map[string]Job{}}
 	for _, f := range w.Features {
 		l.has[f] = true
 	}
@@ -78,12 +81,12 @@ func newLife(t *testing.T, seed uint64) *life {
 		w.Reserved[i].From, w.Reserved[i].To = w.Reserved[i].From-w.Now, w.Reserved[i].To-w.Now
 	}
 	w.Running, w.Jobs, w.Now = nil, nil, 0
-	o := w.Options()
-	o.Clock = l.clock
-	policy, err := core.NewAuction(o, nil)
+	var err error
+	l.c, err = core.NewCluster(core.ClusterOptions{Policy: l.policy(t), Clock: l.clock, StrictPreemption: w.Strict})
 	require.NoError(t, err)
-	l.c, err = core.NewCluster(core.ClusterOptions{Policy: policy, Clock: l.clock})
-	require.NoError(t, err)
+	if len(w.Levels) > 0 {
+		require.NoError(t, l.c.SetTopology(w.switchList()))
+	}
 	for n := range w.Nodes {
 		l.setNode(t, n)
 	}
@@ -96,6 +99,21 @@ func newLife(t *testing.T, seed uint64) *life {
 	return l
 }
 
+// policy is one that lets something happen while it decides.
+func (l *life) policy(t require.TestingT) core.Policy {
+	o := l.w.Options()
+	o.Clock = func() time.Time {
+		if f := l.during; f != nil {
+			l.during = nil
+			f()
+		}
+		return l.clock()
+	}
+	policy, err := core.NewAuction(o, nil)
+	require.NoError(t, err)
+	return policy
+}
+
 func name(n int) string { return fmt.Sprint("n", n) }
 
 func (l *life) clock() time.Time { return l.start.Add(time.Duration(l.w.Now) * time.Second) }
@@ -104,6 +122,9 @@ func (l *life) setNode(t require.TestingT, n int) {
 	node := &l.w.Nodes[n]
 	x := core.Node{Name: name(n), Capacity: nodeset.Capacity{Cores: uint16(node.Cores), GPUs: uint8(node.GPUs)}, Down: !node.Up,
 		Tier: uint8(node.Tier), GPUShares: node.Share, Resources: map[string]int64{}}
+	if len(l.w.Levels) > 0 {
+		x.Leaf = fmt.Sprint("s1.", l.w.Levels[0][n])
+	}
 	for r, name := range l.w.More {
 		if name != "exclusive" {
 			x.Resources[name] = node.More[r]
@@ -137,7 +158,34 @@ func (l *life) happens() {
 	for range l.one(0, 0, 1, 2) {
 		l.submit(t)
 	}
-	switch l.IntN(12) {
+	l.change(t)
+	if l.often(20) {
+		l.restart(t)
+	}
+	if l.often(20) {
+		l.during = func() { l.change(t) }
+	}
+	if l.often(20) {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, err := l.c.Decide(ctx)
+		require.ErrorIs(t, err, context.Canceled)
+	}
+}
+
+// restart has a Cluster that knows what the one before has written.
+func (l *life) restart(t require.TestingT) {
+	var stored bytes.Buffer
+	require.NoError(t, l.c.WriteWindow(&stored))
+	var err error
+	l.c, err = core.ReadWindow(&stored, "stored", core.ClusterOptions{Policy: l.policy(t), Clock: l.clock})
+	require.NoError(t, err)
+	clear(l.ran) // what they ask for is not stored
+}
+
+// change changes something, or not.
+func (l *life) change(t require.TestingT) {
+	switch l.IntN(14) {
 	case 0:
 		n := l.IntN(len(l.w.Nodes))
 		l.w.Nodes[n].Up = !l.w.Nodes[n].Up
@@ -163,7 +211,64 @@ func (l *life) happens() {
 			require.NoError(t, l.c.Cancel(id))
 			l.remove(id)
 		}
+	case 4:
+		if len(l.w.Jobs) > 0 {
+			l.update(t, l.IntN(len(l.w.Jobs)))
+		}
+	case 5:
+		if len(l.w.Running) > 0 {
+			l.requeue(t, l.IntN(len(l.w.Running)))
+		}
+	case 6:
+		if len(l.w.Running) > 0 {
+			l.extend(t, l.IntN(len(l.w.Running)))
+		}
 	}
+}
+
+// update has a job ask for something else.
+func (l *life) update(t require.TestingT, i int) {
+	j, spec := l.drawJob()
+	j.ID, spec.ID = l.w.Jobs[i].ID, l.w.Jobs[i].ID
+	if l.w.job(&j).Validate() == nil && l.c.Update(spec) == nil {
+		l.w.Jobs[i] = j
+		l.asQueued()
+	}
+}
+
+// requeue has a running job wait again.
+func (l *life) requeue(t require.TestingT, i int) {
+	id := l.w.Running[i].ID
+	j, known := l.ran[id]
+	if !known {
+		return
+	}
+	require.NoError(t, l.c.Requeue(id))
+	l.w.Running = slices.Delete(l.w.Running, i, i+1)
+	l.w.Jobs = append(l.w.Jobs, j)
+	l.asQueued()
+}
+
+// extend changes the time limit of a running job.
+func (l *life) extend(t require.TestingT, i int) {
+	c := &l.w.Running[i]
+	j, known := l.ran[c.ID]
+	if limit := c.To - c.From + l.amount(-2, 5, 10); known && c.From+limit > l.w.Now && j.Limit < Endless {
+		j.Limit, c.To = limit, c.From+limit
+		l.ran[c.ID] = j
+		require.NoError(t, l.c.Update(l.spec(&j)))
+		l.forget()
+	}
+}
+
+// asQueued has the jobs in the order of the Cluster, which may have told others other things before.
+func (l *life) asQueued() {
+	at := map[string]int{}
+	for i, spec := range l.c.Jobs() {
+		at[spec.ID] = i
+	}
+	slices.SortFunc(l.w.Jobs, func(a, b Job) int { return at[a.ID] - at[b.ID] })
+	l.forget()
 }
 
 // failer is for what cannot fail.
@@ -206,16 +311,10 @@ func (l *life) forgetFrom(is func(j *Job, was int64, told bool) bool) {
 // submit submits a job, if it is valid.
 func (l *life) submit(t require.TestingT) {
 	l.jobs++
-	j := l.job(l.jobs)
-	j.Waited = 0
+	j, spec := l.drawJob()
 	if l.w.job(&j).Validate() != nil {
 		return
 	}
-	spec := l.spec(&j)
-	if l.has["preempt"] && !l.often(3) {
-		spec.Price, spec.Class = l.amount(1, 2, 3), l.one(0, 0, 1)
-	}
-	j.Price, j.Class = spec.Price, spec.Class
 	if err := l.c.Submit(spec); err != nil {
 		require.ErrorContains(t, err, "asks for nothing") // an alternative without cores and GPUs is refused
 		require.NotEmpty(t, spec.Alternatives)
@@ -230,19 +329,33 @@ func (l *life) submit(t require.TestingT) {
 	}
 }
 
+// drawJob draws a job, which may be stopped once it runs.
+func (l *life) drawJob() (Job, core.JobSpec) {
+	j := l.job(l.jobs)
+	if j.Waited = 0; l.has["preempt"] && !l.often(3) {
+		if j.Price, j.Class = l.amount(1, 2, 3), l.one(0, 0, 1); l.has["exempt"] {
+			j.Exempt = l.amount(0, 3, 6, 12)
+		}
+	}
+	return j, l.spec(&j)
+}
+
 func (l *life) spec(j *Job) core.JobSpec {
 	first := l.coreWay(&j.Ways[0].Parts[0])
 	s := core.JobSpec{ID: j.ID, Request: first.Request, On: first.On, Takes: first.Takes, GPUShare: first.GPUShare, Counts: first.Counts, Exclusive: first.Exclusive,
-		Priority: j.Priority, TimeLimit: time.Duration(j.Limit) * time.Second, Preempts: j.Preempts, Reservation: j.Reservation}
-	for k := range j.Ways[0].Parts[1:] {
-		s.Components = append(s.Components, l.coreWay(&j.Ways[0].Parts[k+1]))
+		Priority: j.Priority, TimeLimit: time.Duration(j.Limit) * time.Second, Preempts: j.Preempts, Reservation: j.Reservation,
+		Price: j.Price, Class: j.Class, Exempt: time.Duration(j.Exempt) * time.Second}
+	components := func(way *Way) (list []core.Way) {
+		for k := range way.Parts[1:] {
+			list = append(list, l.coreWay(&way.Parts[k+1]))
+		}
+		return list
 	}
-	j.Ways = slices.DeleteFunc(j.Ways, func(w Way) bool { return len(w.Parts) > 1 && len(j.Ways[0].Parts) == 1 })
-	if len(j.Ways[0].Parts) > 1 {
-		j.Ways = j.Ways[:1]
-	}
+	s.Components, s.AllWithin = components(&j.Ways[0]), j.Ways[0].AllWithin
 	for k := range j.Ways[1:] {
-		s.Alternatives = append(s.Alternatives, l.coreWay(&j.Ways[k+1].Parts[0]))
+		way := l.coreWay(&j.Ways[k+1].Parts[0])
+		way.Components, way.AllWithin = components(&j.Ways[k+1]), j.Ways[k+1].AllWithin
+		s.Alternatives = append(s.Alternatives, way)
 	}
 	for n := range l.w.Nodes {
 		if j.Prefer>>n&1 == 1 {
@@ -275,6 +388,7 @@ func (l *life) coreWay(p *Part) core.Way {
 
 // cycle decides once, judges that and does it. It says which rule is broken, and how.
 func (l *life) cycle(t *testing.T) string {
+	changed := l.during != nil
 	cycle, err := l.c.Decide(context.Background())
 	if err != nil {
 		return "1: " + err.Error()
@@ -282,6 +396,12 @@ func (l *life) cycle(t *testing.T) string {
 	o := l.outcome(cycle)
 	if broken := feasible(l.w, o); broken != "" {
 		return "1: " + broken
+	}
+	if l.during = nil; changed {
+		l.apply(t, cycle, o)
+		l.forget()
+		l.decided = l.w.Now
+		return ""
 	}
 	for j := range l.w.Jobs {
 		job := &l.w.Jobs[j]
@@ -317,6 +437,9 @@ func (l *life) forgetLate() {
 			ends = min(ends, l.decided+j.Limit)
 		}
 	}
+	if l.w.exemptUntil(l.decided) {
+		clear(l.told)
+	}
 	l.forgetFrom(func(j *Job, was int64, told bool) bool {
 		return told && (was >= ends || was < l.w.Now && l.w.may(j, was) != l.w.may(j, l.w.Now))
 	})
@@ -344,7 +467,8 @@ func (l *life) outcome(cycle *core.Cycle) *Outcome {
 	index := func(id string) int { return slices.IndexFunc(l.w.Jobs, func(j Job) bool { return j.ID == id }) }
 	for _, s := range cycle.Starts {
 		j := &l.w.Jobs[index(s.Job)]
-		c := Claim{ID: s.Job, From: l.w.Now, To: l.w.Now + j.Limit, Way: j.Ways[s.Alternative], Price: j.Price, Class: j.Class}
+		c := Claim{ID: s.Job, From: l.w.Now, To: l.w.Now + j.Limit, Way: j.Ways[s.Alternative], Price: j.Price, Class: j.Class,
+			Exempt: l.w.Now + j.Exempt}
 		for k, nodes := range append([][]core.Share{s.Nodes}, componentsOf(&s)...) {
 			for _, share := range nodes {
 				c.Pieces = append(c.Pieces, Piece{k, int(share.Node[1] - '0'), share.Cores, share.GPUs, s.SharedGPU})
@@ -371,6 +495,7 @@ func componentsOf(s *core.Start) (list [][]core.Share) {
 func (l *life) apply(t *testing.T, cycle *core.Cycle, o *Outcome) {
 	for _, j := range o.startedClaims(anyJob) {
 		l.w.Running = append(l.w.Running, j)
+		l.ran[j.ID] = l.w.Jobs[slices.IndexFunc(l.w.Jobs, func(x Job) bool { return x.ID == j.ID })]
 		if l.ends[j.ID] = j.To; l.often(2) {
 			l.ends[j.ID] = l.w.Now + 1 + l.Int64N(min(j.To-l.w.Now, 40))
 		}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/aucsched/aucsched/core"
 )
 
 // Features are what windows are drawn with, a few at a time.
@@ -14,7 +16,8 @@ var Features = []string{
 	"nodes-range", "gpus-range", "mixed", "contiguous", "below", "gang", "apart", // shapes
 	"alternatives", "prefer", "tiers", // ways
 	"endless", "down", "reserved", // time
-	"preempt", "gang-runs", // force
+	"preempt", "exempt", "strict", "gang-runs", // force
+	"objective",
 	"long-queue", "small-window",
 }
 
@@ -44,7 +47,11 @@ func Draw(seed uint64, list, must []string) *World {
 			d.has[list[d.IntN(len(list))]] = true
 		}
 	}
+	d.has["preempt"] = d.has["preempt"] || d.has["exempt"] || d.has["strict"]
 	d.w = &World{Now: 1000, Seed: seed, Preset: Presets[d.IntN(len(Presets))], Estimates: d.often(2)}
+	if d.w.Strict = d.has["strict"]; d.has["objective"] {
+		d.w.Objective = core.Objective(d.IntN(3))
+	}
 	d.nodes()
 	d.rows()
 	if d.has["below"] {
@@ -160,7 +167,9 @@ func (d *drawing) runs(i int) {
 	}
 	c := Claim{ID: fmt.Sprint("R", i), From: d.w.Now - 5, To: to, Way: way}
 	if d.has["preempt"] && !d.often(4) {
-		c.Price, c.Class = d.amount(1, 2, 3), d.one(0, 0, 1)
+		if c.Price, c.Class = d.amount(1, 2, 3), d.one(0, 0, 1); d.has["exempt"] {
+			c.Exempt = d.w.Now + d.amount(-3, 0, 4, 15)
+		}
 	}
 	var places [][]Piece
 	d.w.Room(d.w.Now, to, d.w.Running).places(&way, &budget{2000}, func(p []Piece) bool {

@@ -220,6 +220,11 @@ func (w *World) pass() bool {
 			}
 		}
 	}
+	for _, c := range w.Running {
+		if c.Exempt > w.Now {
+			next = min(next, c.Exempt)
+		}
+	}
 	if next == w.Now+Endless/2 {
 		return false
 	}
@@ -261,11 +266,21 @@ func timesKept(w *World, o *Outcome) string {
 type hearing struct {
 	told   map[string]int64
 	latest int64
+	at     int64 // when that was
 	o      *Outcome
+}
+
+// exemptUntil reports whether somebody may be stopped who might not in second t.
+func (w *World) exemptUntil(t int64) bool {
+	return slices.ContainsFunc(w.Running, func(c Claim) bool { return c.Price > 0 && t < c.Exempt && c.Exempt <= w.Now })
 }
 
 // hear says what of an outcome contradicts what jobs were told before.
 func (h *hearing) hear(w *World) string {
+	if w.exemptUntil(h.at) { // for one who comes first
+		clear(h.told)
+	}
+	h.at = w.Now
 	if w.planned() {
 		h.latest = max(h.latest, w.inOrder())
 	}
@@ -332,7 +347,9 @@ func idleFirst(w *World, o *Outcome) string {
 }
 
 // mayStop reports whether a job may stop a running one.
-func (j *Job) mayStop(c *Claim) bool { return c.Price > 0 && j.Preempts>>c.Class&1 == 1 }
+func (w *World) mayStop(j *Job, c *Claim) bool {
+	return c.Price > 0 && j.Preempts>>c.Class&1 == 1 && c.Exempt <= w.Now
+}
 
 func fewestVictims(w *World, o *Outcome) string {
 	later := o.waitsForStop()
@@ -345,7 +362,7 @@ func fewestVictims(w *World, o *Outcome) string {
 	}
 	for _, s := range o.Stops {
 		for _, f := range s.For {
-			if !w.Jobs[f].mayStop(&w.Running[s.Running]) {
+			if !w.mayStop(&w.Jobs[f], &w.Running[s.Running]) {
 				return fmt.Sprintf("%s may not be stopped for %s", w.Running[s.Running].ID, w.Jobs[f].ID)
 			}
 		}
@@ -361,7 +378,7 @@ func fewestVictims(w *World, o *Outcome) string {
 			return fmt.Sprintf("%d are stopped, and %d of them would do", len(o.Stops), len(fewer))
 		}
 	}
-	if len(need) == 1 {
+	if len(need) == 1 && !w.Strict {
 		return w.cheaper(o, need[0].job, others)
 	}
 	return ""
@@ -394,7 +411,7 @@ func (w *World) canStart(stops []Stop, others []Claim, need []kept, b *budget) b
 			for i, k := range need {
 				within := true // it may stop none beyond part
 				for x, s := range stops {
-					within = within && (set>>x&1 == 1 || !k.job.mayStop(&w.Running[s.Running]))
+					within = within && (set>>x&1 == 1 || !w.mayStop(k.job, &w.Running[s.Running]))
 				}
 				if within {
 					claims = append(claims, placed[i])
@@ -434,7 +451,7 @@ func (w *World) stopsOf(set int, job *Job) (stops []Stop, ok bool) {
 		if set>>i&1 == 0 {
 			continue
 		}
-		if !job.mayStop(&w.Running[i]) {
+		if !w.mayStop(job, &w.Running[i]) {
 			return nil, false
 		}
 		stops = append(stops, Stop{Running: i})

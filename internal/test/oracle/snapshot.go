@@ -45,6 +45,9 @@ func (w *World) Options() core.AuctionOptions {
 	if o.Estimates = w.Estimates; w.Window > 0 {
 		o.Window, o.Depth = w.Window, w.Depth
 	}
+	if w.Objective > 0 {
+		o.Objective = w.Objective
+	}
 	return o
 }
 
@@ -101,7 +104,7 @@ func (w *World) outcome(p *core.Plan) *Outcome {
 func (w *World) Snapshot() (*core.Snapshot, error) {
 	total := make([]nodeset.Capacity, len(w.Nodes))
 	shares, shared := make([]int64, len(w.Nodes)), false
-	s := &core.Snapshot{Now: w.Now, Claims: slices.Clone(w.Claims)}
+	s := &core.Snapshot{Now: w.Now, Claims: slices.Clone(w.Claims), StrictPreemption: w.Strict}
 	for _, r := range w.Reserved {
 		c := core.Claim{Reservation: r.Name, From: r.From, Until: r.To}
 		for n := range w.Nodes {
@@ -167,7 +170,7 @@ func (w *World) addRunning(s *core.Snapshot) error {
 	for i := range w.Running {
 		c := &w.Running[i]
 		for k := range c.Way.Parts {
-			r := core.Running{ID: c.ID, End: c.To, Uses: w.uses(&c.Way.Parts[k]), Price: c.Price, Class: c.Class}
+			r := core.Running{ID: c.ID, End: c.To, Uses: w.uses(&c.Way.Parts[k]), Price: c.Price, Class: c.Class, Exempt: c.Exempt}
 			if k == 0 {
 				for q := range w.Quotas {
 					if n := counted(&c.Way, c.Pieces, q); n > 0 {
@@ -193,8 +196,7 @@ func (w *World) addRunning(s *core.Snapshot) error {
 	return nil
 }
 
-func (w *World) topology() (*nodeset.Topology, error) {
-	var list []nodeset.Switch
+func (w *World) switchList() (list []nodeset.Switch) {
 	base := make([]int, len(w.Levels)+1) // by level, counted from 0: the number of its first switch
 	for l, of := range w.Levels {
 		base[l+1] = base[l] + slices.Max(of) + 1
@@ -208,11 +210,15 @@ func (w *World) topology() (*nodeset.Topology, error) {
 			list = append(list, one)
 		}
 	}
+	return list
+}
+
+func (w *World) topology() (*nodeset.Topology, error) {
 	leaves := make([]int32, len(w.Nodes))
 	for n, leaf := range w.Levels[0] {
 		leaves[n] = int32(leaf)
 	}
-	return nodeset.NewTopology(leaves, list)
+	return nodeset.NewTopology(leaves, w.switchList())
 }
 
 func (w *World) mask(nodes uint) nodeset.Mask {
@@ -376,7 +382,7 @@ func (w *World) runningJSON() []any {
 			if k > 0 {
 				o["id"] = fmt.Sprint(c.ID, "+", k)
 			} else if c.Price > 0 {
-				o["price"], o["class"] = c.Price, c.Class
+				o["price"], o["class"], o["exempt_s"] = c.Price, c.Class, max(c.Exempt-w.Now, 0)
 			}
 			for _, p := range c.Pieces {
 				if p.Part != k {

@@ -69,8 +69,9 @@ type Job struct {
 	Prefer          uint   // 0: nothing
 	Preempts        uint64 // classes
 	Reservation     string // its own; "": none
-	Price           int64  // and Class: of the job once it runs, in a Cluster
+	Price           int64  // and Class, and Exempt for how long it is not stopped: of the job once it runs, in a Cluster
 	Class           int
+	Exempt          int64
 }
 
 // Piece is what a part has of one node. Bin is the shared GPU, 0 if none.
@@ -84,6 +85,7 @@ type Claim struct {
 	Pieces   []Piece
 	Price    int64
 	Class    int
+	Exempt   int64 // until when it is not stopped
 }
 
 // Reserved is for whose jobs nodes are, from when to when.
@@ -146,6 +148,8 @@ type World struct {
 	Preset        string
 	Window, Depth int // 0: the preset's
 	Estimates     bool
+	Strict        bool           // victims by class first
+	Objective     core.Objective // 0: the preset's
 	Features      []string
 	Seed          uint64
 
