@@ -7,7 +7,7 @@ package bids
 // take), or 0 for no bid.
 type Class byte
 
-// String is the letter of the class, and empty for no bid.
+// String returns the letter of the class, empty for no bid.
 func (c Class) String() string {
 	if c == 0 {
 		return ""

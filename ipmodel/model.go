@@ -15,10 +15,9 @@ import (
 // numbers are integers and none is negative. The zero Model has no columns and is
 // valid. A Model is not modified by solvers.
 type Model struct {
-	// Value is what each column is worth, in units of 1/Scale.
+	// Value is the value of each column, in units of 1/Scale.
 	Value []int64
-	// Scale says how many units of worth make one of the objective's.
-	// 0 counts as 1.
+	// Scale is the number of units of value in one unit of the objective. 0 counts as 1.
 	Scale float64
 	// Offset is added to the objective after division by Scale.
 	Offset float64
@@ -34,20 +33,19 @@ type Model struct {
 	ColStart []int32
 	Row      []int32
 	Coef     []int32
-	// Cap is the capacity of each row. The groups' own rows (equation 2) are
-	// not among these.
+	// Cap is the capacity of each row. The groups' own rows (equation 2) are not part of it.
 	Cap []int64
 	// ColName and RowName are empty, or name every column and row.
 	ColName, RowName []string
 }
 
-// Groups is the number of groups.
+// Groups returns the number of groups.
 func (m *Model) Groups() int { return max(0, len(m.GroupStart)-1) }
 
-// IsRequired reports whether group g has to be served.
+// IsRequired reports whether a column of group g has to be chosen.
 func (m *Model) IsRequired(g int) bool { return len(m.Required) > 0 && m.Required[g] }
 
-// Objective turns worth into the objective's own unit.
+// Objective converts a value to the objective's unit.
 func (m *Model) Objective(worth int64) float64 {
 	if m.Scale == 0 {
 		return float64(worth) + m.Offset
@@ -55,13 +53,12 @@ func (m *Model) Objective(worth int64) float64 {
 	return float64(worth)/m.Scale + m.Offset
 }
 
-// MaxTotalValue bounds the sum over groups of the greatest worth, so that sums
-// and differences of worths never overflow.
+// MaxTotalValue bounds the sum over groups of the greatest value, so that sums and differences
+// never overflow.
 const MaxTotalValue = 1 << 61
 
-// Validate reports the first fault in the model's form: lengths that do not fit,
-// indices out of range, negative numbers or sums that would overflow. Solvers refuse
-// such a model. A [Builder]'s is valid.
+// Validate returns an error if lengths do not fit, indices are out of range, numbers are negative
+// or sums would overflow. Solvers reject such a model.
 func (m *Model) Validate() error {
 	n := len(m.Value)
 	switch {
@@ -124,9 +121,8 @@ func (m *Model) validateColumns() error {
 	return nil
 }
 
-// Check is the independent referee of a solution: it adds everything up anew from
-// the model and returns the worth, or the first group or row that is violated.
-// It is slow, and shares nothing with the solvers.
+// Check returns the value of a solution, or an error that names the first group or row that is
+// violated. It shares nothing with the solvers, and is slow.
 func (m *Model) Check(chosen []int32) (worth int64, err error) {
 	used := make(map[int32]int64)
 	taken := make([]int, m.Groups())

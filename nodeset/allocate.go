@@ -7,8 +7,8 @@ import (
 	"math/bits"
 )
 
-// SetFree sets what node n has free. It fails if that is more than its total, or
-// if there is no node n.
+// SetFree sets what node n has free. It returns an error if that exceeds its total, or if n is out
+// of range.
 func (t *Table) SetFree(n int, c Capacity) error {
 	if err := t.check(n); err != nil {
 		return err
@@ -25,9 +25,9 @@ func (t *Table) SetFree(n int, c Capacity) error {
 	return nil
 }
 
-// Allocate takes an allocation off the free cores and GPUs, and what goes with it of further
-// resources. If anything of it is not free, on a node that is down or in bad form, it changes
-// nothing and says what is wrong. Time is in the number of nodes of the allocation.
+// Allocate subtracts an allocation and its uses from what is free. If any of it is not free, a node
+// is down, or segments are invalid, it changes nothing and returns an error. Its time grows with
+// the number of nodes of the allocation.
 func (t *Table) Allocate(segs []Segment, uses ...Use) error {
 	if len(uses) == 0 {
 		return t.allocate(segs)
@@ -61,9 +61,9 @@ func (t *Table) Allocate(segs []Segment, uses ...Use) error {
 	return nil
 }
 
-// Release gives an allocation back, and what went with it. If that would leave a node with more
-// free than it has in all, or the form is bad, it changes nothing and says so. It is allowed on
-// nodes that are down. Time is in the number of nodes released.
+// Release frees an allocation and its uses. If a node would have more free than its total, or
+// segments are invalid, it changes nothing and returns an error. Nodes may be down. Its time grows
+// with the number of nodes of the allocation.
 func (t *Table) Release(segs []Segment, uses ...Use) error {
 	if len(uses) == 0 {
 		return t.release(segs)
@@ -103,8 +103,8 @@ func (t *Table) Release(segs []Segment, uses ...Use) error {
 	return nil
 }
 
-// FitsWith reports whether Allocate would take an allocation, which has to be in good form. One
-// that names no bin for its share could name one then.
+// FitsWith reports whether Allocate would succeed, for valid segments. If they name no bin for
+// their share, it reports whether some bin would do.
 func (t *Table) FitsWith(segs []Segment, uses Uses) bool {
 	if share := t.ShareOf(uses); share > 0 && segs[0].Bin != 0 {
 		for _, s := range segs {
@@ -243,9 +243,8 @@ func (t *Table) release(segs []Segment) error {
 	return nil
 }
 
-// SetLeast sets what the nodes first to last have free to what they have free in a or in
-// b, whichever is less, and takes those down that are down in either. All tables describe the
-// same machine, and t may be one of them.
+// SetLeast sets what nodes first to last have free to the minimum of a and b; nodes that are down
+// in either are down. All tables are of the same machine, and t may be a or b.
 func (t *Table) SetLeast(first, last int, a, b *Table) {
 	t.setLeastShares(first, last, a, b) // which looks at the GPUs that they have
 	for n := first; n <= last; n++ {
@@ -281,15 +280,15 @@ func (t *Table) CopyFrom(o *Table) {
 	t.copyResources(o)
 }
 
-// LimitFrom sets what nodes first to last of t have free to what o, of the same machine, has free
-// for a request with these uses and at least so many GPUs a node: as many cores and as many GPUs as
-// its further resources suffice for. A node can then give the request some cores and GPUs if and
-// only if it has them free in t, as long as no resource is used both by core and by GPU where more
-// than gpus may be asked for. A share of a GPU comes without others: what is used by GPU then takes
-// nothing. Other resources of t stay as they are.
+// LimitFrom sets the free cores and GPUs of nodes first to last of t to those that o, a table of
+// the same machine, can give to a request with these uses and at least gpus GPUs a node: as many as
+// the further resources suffice for. A node can then serve the request if and only if it has the
+// cores and GPUs free in t. This does not hold if a resource is used both by core and by GPU and
+// more than gpus may be asked for. With a share of a GPU, uses by GPU count as 0. Other resources
+// of t are not changed.
 //
-// A coreless request takes no core: a node can then serve it if and only if it has a core free in
-// t, however few it has in o, and the GPUs. Such a node has what it has free in o, or else one core.
+// A coreless request takes no core: t then has at least one core free on each node that can serve
+// it, whatever o has.
 func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int, coreless bool) {
 	var buf [64]Capacity
 	least := uint16(0)

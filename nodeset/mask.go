@@ -6,9 +6,9 @@ import (
 	"math/bits"
 )
 
-// Mask is a set of nodes: bit n%64 of word n/64 stands for node n. A nil Mask
-// stands for every node; a shorter one than the machine leaves the rest out.
-// It says which nodes a job may use: its partition, features, drained nodes.
+// Mask is a set of nodes: bit n%64 of word n/64 stands for node n. A nil Mask stands for every
+// node; a Mask shorter than the machine excludes the rest. It says which nodes a job may use, by
+// partition, features or state.
 type Mask []uint64
 
 // NewMask returns an empty mask for n nodes.
@@ -25,7 +25,7 @@ func (m Mask) Has(n int) bool {
 	return m == nil || (n>>6 < len(m) && m[n>>6]>>(n&63)&1 != 0)
 }
 
-// Count is the number of nodes in the mask; 0 for nil.
+// Count returns the number of nodes in the mask, 0 for nil.
 func (m Mask) Count() int {
 	c := 0
 	for _, w := range m {
@@ -34,8 +34,8 @@ func (m Mask) Count() int {
 	return c
 }
 
-// Word is word w of the mask: nodes 64w to 64w+63. It is all ones where the mask is nil
-// and 0 behind its end.
+// Word returns word w of the mask, nodes 64w to 64w+63: all ones if the mask is nil, 0 beyond its
+// end.
 func (m Mask) Word(w int) uint64 {
 	switch {
 	case m == nil:

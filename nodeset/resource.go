@@ -9,18 +9,17 @@ import (
 
 // Limits of further resources.
 const (
-	// MaxResources is how many a machine may have.
+	// MaxResources is how many further resources a machine may have.
 	MaxResources = 64
-	// MaxAmount is the most that a node may have of one, and that an allocation may take for each
-	// node, core or GPU, in the caller's units: 2 PB in MB.
+	// MaxAmount is the most that a node may have of a resource, and that an allocation may take per
+	// node, core or GPU, in the caller's units (2 PB in MB).
 	MaxAmount = 1<<31 - 1
 )
 
-// Use is how much an allocation takes of a row, which is anything that is counted: a further
-// resource of the nodes, or a quota, which is in no place. It takes PerJob for itself, PerNode on
-// each of its nodes, PerCore for each core that these give and PerGPU for each GPU, in the units of
-// the row. Of a resource it takes nothing PerJob. A GPU of one type is a GPU that uses one of a
-// resource of that name.
+// Use is how much an allocation takes of a row: a further resource of the nodes, or a quota. It
+// takes PerJob once (quotas only), PerNode on each of its nodes, PerCore for each core and PerGPU
+// for each GPU, in the row's units. A GPU of one type is a GPU that uses 1 of a resource of that
+// name.
 type Use struct {
 	Row     int   `json:"-"` // its number: AddResource's, or that of the quota
 	PerJob  int64 `json:"per_job,omitempty"`
@@ -29,12 +28,12 @@ type Use struct {
 	PerGPU  int64 `json:"per_gpu,omitempty"`
 }
 
-// Of is what a node that gives so many cores and GPUs gives of the resource.
+// Of returns what a node gives of the resource together with so many cores and GPUs.
 func (u Use) Of(cores uint16, gpus uint8) int64 {
 	return u.PerNode + u.PerCore*int64(cores) + u.PerGPU*int64(gpus)
 }
 
-// Uses is what an allocation takes of rows, by ascending Row; nil: nothing.
+// Uses are what an allocation takes of rows, by ascending Row; nil means nothing.
 type Uses []Use
 
 // check reports the first fault of uses of further resources: rows that do not ascend, that there
@@ -43,7 +42,8 @@ func (u Uses) check(resources int) error {
 	return u.CheckRows("resource", resources, Use{PerNode: MaxAmount, PerCore: MaxAmount, PerGPU: MaxAmount})
 }
 
-// CheckRows is Check of uses of other rows, named for the error, with the most of each amount.
+// CheckRows returns an error if rows do not ascend, are not below rows, or if an amount is negative
+// or above that of most. name is for the error.
 func (u Uses) CheckRows(name string, rows int, most Use) error {
 	last := -1
 	for _, x := range u {
@@ -72,9 +72,9 @@ func (u Use) beyond(most Use) (amount, limit int64, over bool) {
 	return 0, 0, false
 }
 
-// AddResource adds a resource of which node n has total[n], all free, and returns its number:
-// 0 for the first. total is copied. It fails for a name that is there, for other than a number for
-// each node, and beyond MaxResources and MaxAmount.
+// AddResource adds a resource of which node n has total[n], all free, and returns its number, from
+// 0. total is copied. It returns an error if the name exists, if len(total) is not the number of
+// nodes, and beyond MaxResources and MaxAmount.
 func (t *Table) AddResource(name string, total []int64) (number int, err error) {
 	if slices.ContainsFunc(t.more, func(r resource) bool { return r.name == name }) {
 		return 0, fmt.Errorf("resource %s: there are two", name)
@@ -92,21 +92,21 @@ func (t *Table) AddResource(name string, total []int64) (number int, err error) 
 	return len(t.more) - 1, nil
 }
 
-// Resources is how many further resources there are.
+// Resources returns the number of further resources.
 func (t *Table) Resources() int { return len(t.more) }
 
-// ResourceName is the name of resource r, which has to be there.
+// ResourceName returns the name of resource r. It panics if r is out of range.
 func (t *Table) ResourceName(r int) string { return t.more[r].name }
 
-// TotalOf is what each node has in all of resource r, by node, and FreeOf what it has free. They
-// belong to the table: read them only, and not after its next change.
+// TotalOf returns what each node has in total of resource r. The table owns the slice: do not
+// change it, and do not use it after the table's next change.
 func (t *Table) TotalOf(r int) []int64 { return t.more[r].total }
 
-// FreeOf is told with TotalOf.
+// FreeOf returns what each node has free of resource r, on the terms of TotalOf.
 func (t *Table) FreeOf(r int) []int64 { return t.more[r].free }
 
-// SetFreeOf sets what node n has free of resource r. It fails if that is more than its total, less
-// than 0, or if there is no such node or resource.
+// SetFreeOf sets what node n has free of resource r. It returns an error if amount is negative or
+// exceeds the total, or if n or r is out of range.
 func (t *Table) SetFreeOf(r, n int, amount int64) error {
 	if err := t.check(n); err != nil {
 		return err
@@ -149,8 +149,8 @@ func (u Use) limitAll(room []Capacity, amounts []int64, gpus int) {
 	}
 }
 
-// Limit is how much of c so much of the resource suffices for, where at least so many GPUs are asked
-// for, as told with [Table.LimitFrom].
+// Limit returns the part of c for which amount of the resource suffices, for a request of at least
+// gpus GPUs. See Table.LimitFrom.
 func (u Use) Limit(c Capacity, amount int64, gpus int) Capacity {
 	left := amount - u.PerNode
 	if left < 0 { // nothing but more GPUs for who is there already

@@ -12,10 +12,10 @@ type Set struct {
 	Cores       int64
 }
 
-// Len is the number of nodes of the set.
+// Len returns the number of nodes of the set.
 func (s Set) Len() int { return int(s.Last-s.First) + 1 }
 
-// Query says which nodes count in a scan.
+// Query says which nodes satisfy a scan.
 type Query struct {
 	GPUs     int  // free GPUs that each node must have at least (g)
 	MinCores int  // free cores that each node must have at least (job type 3); 0 and 1 mean one
@@ -28,7 +28,7 @@ const stretch = 64
 // Scan appends to dst the maximal nodesets that satisfy q, in node order, and
 // returns the extended slice. It allocates only if dst has to grow.
 //
-// Time is in N/64 and in the number of nodesets, whatever q asks for.
+// Its time grows with N/64 and the number of nodesets.
 func (t *Table) Scan(dst []Set, q Query) []Set {
 	k := uint(max(q.MinCores, 1))
 	if q.GPUs >= len(t.level) || bits.Len(k) > t.plane.width {

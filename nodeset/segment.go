@@ -4,23 +4,22 @@ package nodeset
 
 import "fmt"
 
-// Segment gives Cores cores and GPUs GPUs on every node of First..Last, both
-// ends included. Nodes are numbered from 0 in the machine's order. It may give no core: a job can
-// have GPUs of a node, or what it uses of further resources there, and nothing else.
+// Segment gives Cores cores and GPUs GPUs on every node of First..Last, both ends included. Nodes
+// are numbered from 0 in the machine's order. Cores may be 0: a job may take only GPUs or further
+// resources.
 type Segment struct {
 	First, Last int32
 	Cores       uint16 // a node
 	GPUs        uint8  // a node
-	// Bin is which GPU in shared use has the share of an allocation that has one: see
-	// [Table.AddShares]. It is then of one node. 0: none, or not chosen yet.
+	// Bin is the GPU that gives the allocation its share: see Table.AddShares. Such an allocation
+	// has one node. 0: no share, or not chosen yet.
 	Bin uint8
-	// Part is which component of a job it is for, where a job has several: its allocation is then
-	// those of all components, one after the other, each of which ascends. Tables do not look at
-	// it.
+	// Part is the component of a job that the segment is for. The allocation of a job with
+	// components has those of all components one after the other, each ascending. Tables ignore it.
 	Part uint8
 }
 
-// String is {First Last Cores GPUs}, and the shared GPU and the part where there is one.
+// String returns {First Last Cores GPUs}, followed by Bin and Part if they are set.
 func (s Segment) String() string {
 	text := fmt.Sprintf("{%d %d %d %d", s.First, s.Last, s.Cores, s.GPUs)
 	if s.Bin > 0 {
@@ -32,10 +31,10 @@ func (s Segment) String() string {
 	return text + "}"
 }
 
-// Len is the number of nodes of the segment.
+// Len returns the number of nodes of the segment.
 func (s Segment) Len() int { return int(s.Last-s.First) + 1 }
 
-// Nodes is the number of nodes of an allocation.
+// Nodes returns the number of nodes of an allocation.
 func Nodes(segs []Segment) int {
 	n := 0
 	for _, s := range segs {
@@ -44,7 +43,7 @@ func Nodes(segs []Segment) int {
 	return n
 }
 
-// Cores is the total number of cores of an allocation.
+// Cores returns the total number of cores of an allocation.
 func Cores(segs []Segment) int {
 	c := 0
 	for _, s := range segs {
@@ -53,7 +52,7 @@ func Cores(segs []Segment) int {
 	return c
 }
 
-// GPUs is the total number of GPUs of an allocation.
+// GPUs returns the total number of GPUs of an allocation.
 func GPUs(segs []Segment) int {
 	g := 0
 	for _, s := range segs {
@@ -62,8 +61,8 @@ func GPUs(segs []Segment) int {
 	return g
 }
 
-// Blocks is the number of contiguous node blocks of an allocation, which the
-// papers call its fragmentation (aucsched1, section 6.2).
+// Blocks returns the number of contiguous blocks of nodes of an allocation, its fragmentation in
+// the papers (aucsched1, section 6.2).
 func Blocks(segs []Segment) int {
 	b := 0
 	for i, s := range segs {
@@ -74,8 +73,8 @@ func Blocks(segs []Segment) int {
 	return b
 }
 
-// Append adds s to an allocation whose nodes all precede it, merging it into the
-// last segment where that continues it. It returns the slice, as append does.
+// Append adds s, whose nodes follow those of the allocation, merges it with the last segment if
+// possible, and returns the slice, as append does.
 func Append(segs []Segment, s Segment) []Segment {
 	if k := len(segs); k > 0 {
 		last := &segs[k-1]
@@ -98,8 +97,7 @@ func (s Segment) within(w int) uint64 {
 	return ^uint64(0) >> (63 - last) &^ (1<<first - 1)
 }
 
-// CheckSegments reports the first fault in the form of an allocation on n nodes:
-// segments must lie in 0..n-1 and ascend without overlap.
+// CheckSegments returns an error if segments are not within nodes 0..n-1, do not ascend or overlap.
 func CheckSegments(segs []Segment, n int) error {
 	prev := int32(-1)
 	for i, s := range segs {

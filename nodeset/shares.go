@@ -14,15 +14,14 @@ const none = -1
 // maxBin is the highest number of a bin.
 const maxBin = 1<<8 - 1
 
-// BinsOf is the highest number that a bin can have on a node of so many GPUs that are shared.
+// BinsOf returns the highest bin number on a node with so many shared GPUs.
 func BinsOf(gpus int) int { return min(2*gpus, maxBin) }
 
-// AddShares adds a resource of which each GPU has shares: size[n] of them on node n, in the
-// caller's units, 0 where GPUs are given whole only. An allocation that uses so many of it PerNode
-// has them on one GPU of each of its nodes, the one that Segment.Bin names. All GPUs of a node are
-// alike: one with several types has to have size 0, if jobs ask for types. What TotalOf and FreeOf
-// tell of the resource is the largest share that a node can give. A machine has one such resource
-// at most; else it fails as AddResource does.
+// AddShares adds shares of GPUs: each GPU of node n has size[n] of them, in the caller's units, 0
+// if GPUs are given whole only. An allocation takes its PerNode shares of one GPU on each of its
+// nodes, which Segment.Bin names. All GPUs of a node are alike: set size 0 for nodes with several
+// types, if jobs ask for types. TotalOf and FreeOf return the largest share that a node can give. A
+// machine has at most one such resource. Errors are those of AddResource.
 func (t *Table) AddShares(name string, size []int64) (number int, err error) {
 	if t.shared.resource != 0 {
 		return 0, fmt.Errorf("resource %s: GPUs are shared by %s already", name, t.ResourceName(t.shared.resource-1))
@@ -56,12 +55,12 @@ func newShares(resource int, nodes []Capacity, size []int64) shares {
 	return s
 }
 
-// Shares is the number of the resource that AddShares has added; ok says whether there is one.
+// Shares returns the number of the resource that AddShares has added, if any.
 func (t *Table) Shares() (resource int, ok bool) {
 	return t.shared.resource - 1, t.shared.resource != 0
 }
 
-// ShareOf is which share of a GPU uses ask for on each node; 0: none.
+// ShareOf returns the share of a GPU that uses ask for on each node, 0 for none.
 func (t *Table) ShareOf(uses Uses) int64 {
 	if t.shared.resource == 0 {
 		return 0
@@ -84,7 +83,7 @@ func (t *Table) checkShares(uses Uses) error {
 	return nil
 }
 
-// Bins is the highest number that a bin of node n can have.
+// Bins returns the highest bin number of node n.
 func (t *Table) Bins(n int) int {
 	if t.shared.resource == 0 {
 		return 0
@@ -92,15 +91,15 @@ func (t *Table) Bins(n int) int {
 	return int(t.shared.start[n+1] - t.shared.start[n])
 }
 
-// BinFree is how many shares are free of a bin of node n. It reports false if it is not in use; the
-// bin is 1 to Bins(n).
+// BinFree returns how many shares of a bin of node n are free, and whether the bin is in use. bin
+// is 1 to Bins(n).
 func (t *Table) BinFree(n int, bin uint8) (free int64, inUse bool) {
 	left := t.shared.left[int(t.shared.start[n])+int(bin)-1]
 	return int64(max(left, 0)), left != none
 }
 
-// SetBin says that a GPU of node n is in shared use, and how many of its shares are free. If the
-// bin was not in use the GPU is one that is free as a whole; it becomes one if all shares are free.
+// SetBin sets how many shares of a bin of node n are free. A bin that was not in use takes a free
+// GPU of the node; if all shares are free, it gives the GPU back.
 func (t *Table) SetBin(n int, bin uint8, free int64) error {
 	if err := t.check(n); err != nil {
 		return err
@@ -134,11 +133,11 @@ func (t *Table) SetBin(n int, bin uint8, free int64) error {
 	return nil
 }
 
-// ChooseBin is the bin of node n for a share: the one in use that has least left over, of equals
-// the first; else one that is not in use, if a GPU is free; 0: none. That is the first, or for a
-// share that is planned for later, now not being nil, the first that is in use now, so that what
-// starts now can be beside it, or else one with a number beyond all GPUs of the node, or else the
-// last. A share that more than one table has to have is chosen from their SetLeast.
+// ChooseBin returns the bin of node n for a share, 0 if there is no room: the bin in use with the
+// least left over (the first of equals), else an unused bin, if a GPU is free. The unused bin is
+// the first. For a share that is planned for later now is not nil; then it is the first that is in
+// use in now, so that present starts can share it, else one with a number beyond the GPUs of the
+// node, else the last. If several tables have to have room, call it on their SetLeast.
 func (t *Table) ChooseBin(n int, share int64, now *Table) uint8 {
 	best, least := 0, int64(0)
 	left := t.shared.left[t.shared.start[n]:t.shared.start[n+1]]
@@ -288,7 +287,7 @@ func (t *Table) setSpare(o *Table, first, last int, share int64) {
 	}
 }
 
-// Spare is, by node, what is left over of the GPU in shared use in which a share fits tightest,
-// math.MaxInt32 where there is none. It is of a table that LimitFrom has made for
-// a request that asks for a share, and else empty. It belongs to the table: only read it.
+// Spare returns, by node, what the tightest bin in use would have left over after the share for
+// which LimitFrom made the table, math.MaxInt32 if no bin has room. It is empty for other tables.
+// The table owns it: do not change it.
 func (t *Table) Spare() []int32 { return t.spare }

@@ -10,7 +10,7 @@ import (
 // MaxNodes is the greatest number of nodes of a Table.
 const MaxNodes = 1 << 20
 
-// Capacity is what one node has in all, or has free.
+// Capacity is the cores and GPUs of one node, total or free.
 type Capacity struct {
 	Cores uint16
 	GPUs  uint8
@@ -55,8 +55,8 @@ type shares struct {
 	left     []int32 // by bin: shares that are free; none: it is not in use
 }
 
-// New returns the table of a machine with the given nodes, all free. The slice is
-// copied. It fails for no node at all and for more than MaxNodes.
+// New returns the table of a machine with the given nodes, all free. The slice is copied. It
+// returns an error for no nodes and for more than MaxNodes.
 func New(nodes []Capacity) (*Table, error) {
 	n := len(nodes)
 	if n == 0 {
@@ -105,21 +105,21 @@ func words(n int) int { return (n + 63) / 64 }
 // Len is the number of nodes.
 func (t *Table) Len() int { return len(t.total) }
 
-// Total is what node n has in all. It panics if there is no node n.
+// Total returns the cores and GPUs of node n. It panics if n is out of range.
 func (t *Table) Total(n int) Capacity { return t.total[n] }
 
-// Free is what node n has free, whether it is up or not. It panics if there is no node n.
+// Free returns what node n has free, up or down. It panics if n is out of range.
 func (t *Table) Free(n int) Capacity { return Capacity{t.cores[n], t.gpus[n]} }
 
-// FreeCores are the free cores of all nodes, indexed by node. The slice belongs
-// to the table: read it only, and not after the table's next change.
+// FreeCores returns the free cores by node. The table owns the slice: do not change it, and do not
+// use it after the table's next change.
 func (t *Table) FreeCores() []uint16 { return t.cores }
 
-// FreeGPUs are the free GPUs of all nodes, under the same terms as FreeCores.
+// FreeGPUs returns the free GPUs by node, on the terms of FreeCores.
 func (t *Table) FreeGPUs() []uint8 { return t.gpus }
 
-// Alike is the last node of the run that begins with first, of nodes with as many free
-// cores as that one; it is at most last.
+// Alike returns the last node, at most last, of the run of nodes that begins with first and has as
+// many free cores on each node.
 func (t *Table) Alike(first, last int) int {
 	c := t.cores[first]
 	if first < last && t.cores[first+1] != c {
@@ -135,18 +135,18 @@ func (t *Table) Alike(first, last int) int {
 	return last
 }
 
-// Up reports whether node n, which has to be there, may be used at all.
+// Up reports whether node n may be used. It panics if n is out of range.
 func (t *Table) Up(n int) bool { return t.down[n>>6]>>(n&63)&1 == 0 }
 
-// MaxGPUs is the most GPUs that any node has in all.
+// MaxGPUs returns the greatest number of GPUs of a node.
 func (t *Table) MaxGPUs() int { return len(t.level) - 1 }
 
-// SumFree is the number of free cores and GPUs of all nodes, down ones included.
+// SumFree returns the free cores and GPUs of all nodes, down ones included.
 func (t *Table) SumFree() (cores, gpus int64) { return t.freeCores, t.freeGPUs }
 
-// Usable is the mask of the nodes that are up and have a free core and at least
-// g free GPUs; it is empty, not nil, where no node could ever have g. It belongs
-// to the table and is valid until its next change.
+// Usable returns the mask of the nodes that are up and have a free core and at least g free GPUs;
+// an empty mask, not nil, if no node has g GPUs. The table owns it; it is valid until the table's
+// next change.
 func (t *Table) Usable(g int) Mask {
 	if g >= len(t.level) {
 		return Mask{}
@@ -154,8 +154,8 @@ func (t *Table) Usable(g int) Mask {
 	return t.level[g]
 }
 
-// SetUp says whether node n may be used (true) or is drained or down (false).
-// What jobs hold on it stays held. It panics if there is no node n.
+// SetUp sets whether node n may be used (true) or is drained or down (false). What jobs hold on it
+// stays allocated. It panics if n is out of range.
 func (t *Table) SetUp(n int, up bool) {
 	if err := t.check(n); err != nil {
 		panic("nodeset: " + err.Error())
@@ -235,7 +235,7 @@ func (t *Table) check(n int) error {
 	return nil
 }
 
-// CopyFreeFrom is CopyFrom without the further resources: t has none afterwards.
+// CopyFreeFrom is CopyFrom without further resources: t has none after it.
 func (t *Table) CopyFreeFrom(o *Table) {
 	t.total = o.total // never written to
 	t.cores = append(t.cores[:0], o.cores...)

@@ -8,18 +8,18 @@ import (
 	"slices"
 )
 
-// Switch is one switch of a [Topology], or a block of nodes, a rack, a row: whatever holds nodes
-// that are near each other.
+// Switch is one switch of a Topology, or a block, a rack or a row of nodes that are near each
+// other.
 type Switch struct {
 	Name string
 	// Parent is the index of the switch above, -1 for none.
 	Parent int
 }
 
-// Topology is where the nodes of a machine stand: trees of switches, of any depth. Level 1 are the
-// leaves, which have the nodes. A switch is one level above the highest below it. Of each level a
-// node has one switch: the highest above it, up to that level. A node that no leaf has is a leaf by
-// itself. A Topology does not change, and any number of goroutines may use it.
+// Topology has the switches of a machine: trees of any depth. Level 1 are the leaves, which have
+// the nodes. A switch is one level above the highest switch below it. Each node has one switch of
+// each level: the highest above it, up to that level. A node without a leaf is a leaf of its own. A
+// Topology is immutable and safe for concurrent use.
 type Topology struct {
 	nodes  int
 	runs   []int32 // by node: the last node of the run of nodes of its leaf
@@ -44,9 +44,9 @@ type numbered struct {
 	number int32
 }
 
-// NewTopology makes the topology of a machine from the leaf of each node, the index of a switch or
-// -1 for none. The error names the first fault: a leaf or a parent that there is not, nodes of a
-// switch that has others below it, or switches in a circle. Levels times nodes are at most 2^24.
+// NewTopology returns the topology of a machine. leaf[n] is the index of the switch of node n, or
+// -1 for none. It returns an error if a leaf or a parent does not exist, if a switch has both nodes
+// and switches below it, if switches form a circle, or if levels times nodes exceed 2^24.
 func NewTopology(leaf []int32, switches []Switch) (*Topology, error) {
 	heights, err := heightsOf(switches)
 	if err != nil {
@@ -167,27 +167,27 @@ func runsOf(leaf []int32) []int32 {
 // Len is the number of nodes.
 func (t *Topology) Len() int { return t.nodes }
 
-// Levels is the number of levels: at least 1.
+// Levels returns the number of levels, at least 1.
 func (t *Topology) Levels() int { return len(t.levels) }
 
-// Switches is the number of switches of a level, nodes without a leaf included.
+// Switches returns the number of switches of a level; nodes without a leaf count as switches.
 func (t *Topology) Switches(level int) int { return len(t.levels[level-1].size) }
 
-// SwitchOf is the switch of a level above each node. The slice is the Topology's.
+// SwitchOf returns, by node, the switch of a level above it. The Topology owns the slice.
 func (t *Topology) SwitchOf(level int) []int32 { return t.levels[level-1].of }
 
-// Name is the name of a switch of a level, empty for a node without a leaf.
+// Name returns the name of switch s of a level, empty for a node without a leaf.
 func (t *Topology) Name(level, s int) string { return t.levels[level-1].names[s] }
 
-// Above is the switch of level+1 above each one of a level, nil at the top. The slice is the
-// Topology's.
+// Above returns the switch of level+1 above each switch of a level, nil at the top. The Topology
+// owns the slice.
 func (t *Topology) Above(level int) []int32 { return t.levels[level-1].up }
 
-// RunEnds is, of each node, the last node of the run of nodes of its leaf. The slice is the
-// Topology's.
+// RunEnds returns, by node, the last node of the run of neighbours below the same leaf. The
+// Topology owns the slice.
 func (t *Topology) RunEnds() []int32 { return t.runs }
 
-// Fewest is how many switches of a level so many nodes are below at least.
+// Fewest returns the smallest number of switches of a level that hold so many nodes.
 func (t *Topology) Fewest(level, nodes int) int {
 	k, _ := slices.BinarySearch(t.levels[level-1].most, int32(nodes))
 	return k

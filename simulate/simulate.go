@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package simulate runs a policy over a workload in simulated time, and measures waits, slowdowns and
-// use: what "aucsched simulate" does, for policies written in Go.
+// Package simulate runs a workload under a policy in simulated time, and measures waits, slowdowns
+// and use, as "aucsched simulate" does.
 //
-// A policy is a [core.Policy]: the auction ([core.NewAuction]), one of [Backfill] and [EASY], or your
-// own. [core.Verify] checks each of its plans. The same jobs, options and policy give the same
-// schedule, bit for bit.
+// A policy is a core.Policy: the auction (core.NewAuction), Backfill, EASY, or your own.
+// core.Verify checks each plan. The same jobs, options and policy give the same schedule, bit for
+// bit.
 package simulate
 
 import (
@@ -22,45 +22,46 @@ import (
 
 // Job is a job of a workload.
 type Job struct {
-	// Job is what is asked for. Jobs of one ID are an error, as is one without a TimeLimit. Since is
-	// Submit. If no job has a Priority, they are served in the order of submission.
+	// Job is the request. Its ID must be unique, and its TimeLimit more than 0. Since is set to
+	// Submit. If no job has a Priority, jobs are served in the order of submission.
 	core.Job
-	// Submit is the second of submission, and Duration for how many seconds the job runs, at most
-	// its TimeLimit. With a range of GPUs both are for the fewest.
+	// Submit is the second of submission. Duration is how many seconds the job runs, at most its
+	// TimeLimit. With a range of GPUs Duration and TimeLimit are for the fewest.
 	Submit, Duration int64
 	// User may be empty.
 	User string
 }
 
-// Options say on what, and how, jobs run.
+// Options are the machine and the settings of a simulation.
 type Options struct {
 	// Nodes is the machine, in node order.
 	Nodes []nodeset.Capacity
-	// Interval is the time between cycles in seconds; 0 is 3. There is none where nothing has happened.
+	// Interval is the time between cycles in seconds; 0 means 3. Cycles without a change are
+	// skipped.
 	Interval int64
 	// Seed is that of the policy's random choices.
 	Seed uint64
-	// ShrinkLimits has the limit of a job with more GPUs than the fewest of its range shrink as its
-	// run time does. It goes with core.AuctionOptions.ShrinkLimits.
+	// ShrinkLimits shortens the limit of a job with more GPUs than the fewest of its range as its
+	// run time. Set core.AuctionOptions.ShrinkLimits likewise.
 	ShrinkLimits bool
 }
 
-// Metrics are the figures of a run: Runtime, WaitMean, Waits.P95, BoundedSlowdown, CPUUtilization and
-// others. Marshalled they are a line of "aucsched simulate --json", which docs/schemas/simulate.json
-// describes. Unrun lists the jobs that did not run, and why.
+// Metrics are the figures of a run: Runtime, WaitMean, Waits.P95, BoundedSlowdown, CPUUtilization
+// and others. As JSON they are a line of "aucsched simulate --json" (docs/schemas/simulate.json).
+// Unrun lists the jobs that did not run, and why.
 type Metrics = sim.Result
 
-// Ran is what became of a job: from when to when it ran, in seconds, on which nodes, and by which of
-// its requests (see core.Decision). Start is -1 of one that did not run.
+// Ran is the outcome of a job: its start and end in seconds, its allocation, and which of its
+// requests was met (see core.Decision). Start is -1 if the job did not run.
 type Ran struct {
 	Start, End  int64
 	Segs        []nodeset.Segment
 	Alternative int
 }
 
-// Run simulates the jobs, in any order, under the policy, which is for one run. What became of them
-// is in the order of jobs. The error is that of wrong jobs or options, of the policy, of a plan that
-// is not valid, or of ctx.
+// Run simulates the jobs, which may be in any order, and returns a Ran for each, in the order of
+// jobs. A policy is for one run. It returns an error if jobs or options are invalid, if the policy
+// fails or makes an invalid plan, and if ctx ends.
 func Run(ctx context.Context, jobs []Job, policy core.Policy, o Options) (*Metrics, []Ran, error) {
 	order := make([]int, len(jobs))
 	for i := range order {
@@ -88,7 +89,7 @@ func Run(ctx context.Context, jobs []Job, policy core.Policy, o Options) (*Metri
 	return m, ran, err
 }
 
-// Backfill is Slurm's main scheduler and its sched/backfill, with the usual settings.
+// Backfill returns a model of Slurm's main scheduler and sched/backfill, with the usual settings.
 func Backfill() core.Policy {
 	b, err := sim.NewBackfill(sim.DefaultBackfill())
 	if err != nil {
@@ -97,8 +98,9 @@ func Backfill() core.Policy {
 	return b
 }
 
-// EASY starts jobs in queue order up to the first that cannot, keeps that one's earliest start free,
-// and tries those behind it in an order: "queue", "sjf", "saf", "f1" or "wfp3", as --policy easy-sjf.
+// EASY returns the EASY policy: jobs start in queue order up to the first that cannot, which gets a
+// reservation; the others are backfilled in an order, "queue", "sjf", "saf", "f1" or "wfp3". It
+// returns an error for any other order.
 func EASY(order string) (core.Policy, error) {
 	for _, known := range sim.Orders() {
 		if known.String() == order {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package native is the project's own solver for the auction's packing models, in
-// pure Go.
+// Package native is a solver for the auction's packing models, in pure Go.
 //
 // A solve goes through these stages, each in a file of its own:
 //
@@ -19,9 +18,9 @@
 //
 // Annealing and prices are two workers that take turns: see solver.
 //
-// The solver is anytime: it has a feasible choice at once, improves it until the
-// deadline, and ends with a valid bound: that of the prices, or the optimum if the enumeration has
-// come to its end, as it does in small windows. Without limits it ends when nothing more will be
-// proven. Its random choices come from the seed, and all decisions are made on integers or on
-// floating-point sums in a fixed order, so that equal input and equal work give equal answers.
+// The solver is anytime: it has a feasible choice at once, and improves it until the deadline. Its
+// bound is that of the prices, or the optimum if the enumeration ends, as in small windows. Without
+// limits it ends when nothing more will be proven. Its random choices come from the seed, and all
+// decisions are made on integers or on floating-point sums in a fixed order, so that equal input
+// and equal work give equal answers.
 package native

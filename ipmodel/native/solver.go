@@ -36,7 +36,7 @@ type solver struct {
 	idle    int64   // units of work that the proof has left undone
 }
 
-// New returns a solver. It is used by one goroutine at a time.
+// New returns a solver, which is not safe for concurrent use.
 func New() ipmodel.Solver { return new(solver) }
 
 // Name is "native".
