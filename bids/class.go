@@ -2,9 +2,9 @@
 
 package bids
 
-// Class is the class of a bid (aucsched1, section 4): A (contiguous, at an end of a nodeset), B
-// (contiguous, inside one), C (neighbouring nodesets combined), S (what Slurm's own selection would
-// take), or 0 for no bid.
+// Class is the class of a bid (aucsched1, section 4): A is contiguous, at an end of a nodeset. B is
+// contiguous, inside one. C combines neighbouring nodesets. S is what Slurm's own selection would
+// take. 0 stands for no bid.
 type Class byte
 
 // String returns the letter of the class, empty for no bid.

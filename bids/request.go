@@ -26,7 +26,7 @@ const (
 // A zero field means no restriction.
 type Request struct {
 	// Cores is the total number of cores (R^cpu, sbatch -n), met exactly. 0 means nodes x
-	// TasksPerNode; if that is 0 as well, the job takes no core, and has to ask for GPUs (MinGPUs)
+	// TasksPerNode. If that is 0 as well, the job takes no core, and has to ask for GPUs (MinGPUs)
 	// or a further resource (Uses) of each node.
 	Cores int
 	// MinNodes and MaxNodes are the range of nodes (R^node, sbatch -N min-max).

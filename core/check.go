@@ -26,10 +26,10 @@ var (
 	errNoNodes = errors.New("the snapshot has no machine: Nodes is nil")
 )
 
-// Validate returns the first fault for which Decide rejects the snapshot: no machine, or a quota
-// out of range. It is an *Error if a job is nil, its priority or time limit is out of range, the
-// queue is not sorted by priority, or an id is there twice. Requests are not checked: a job that
-// the machine can never run waits, with Never as its Why.
+// Validate returns the first fault for which Decide rejects the snapshot, such as a quota out of
+// range. It is an [*Error] if a job is nil, its priority or time limit is out of range, or an id is
+// there twice. So it is if the queue is not sorted by priority. Requests are not checked: a job
+// that the machine can never run waits, with Never as its Why.
 func (s *Snapshot) Validate() error { return new(checker).check(s) }
 
 // checker checks snapshots. It keeps its memory.

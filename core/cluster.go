@@ -64,9 +64,9 @@ type ClusterOptions struct {
 // Event is a change or a cycle of a Cluster, for logs and counters.
 type Event struct {
 	At time.Time
-	// Kind is submit, update, cancel, adopt, requeue or end, of a Job; node or remove, of a Node;
-	// topology; quota, of a Quota; reservation; or cycle, which has a Cycle with the jobs that it
-	// starts. The Cycle belongs to the caller of Decide: only read it.
+	// Kind is submit, update, cancel, adopt, requeue or end, with a Job. Or it is node or remove,
+	// with a Node; quota, with a Quota; topology; reservation; or cycle, with a Cycle. The Cycle
+	// belongs to the caller of Decide: only read it.
 	Kind                          string
 	Job, Node, Quota, Reservation string
 	Cycle                         *Cycle
@@ -160,11 +160,11 @@ type Node struct {
 	// site counts, in units of its own. 0 makes a name known, so that jobs may wait for nodes with
 	// more.
 	Resources map[string]int64
-	// GPUShares says that jobs may share its GPUs, and how many shares each GPU has, in units of the
-	// caller's: per cent, GB of its memory; 0: GPUs are given whole only. All of a job's share
-	// ([JobSpec.GPUShare]) is on one GPU. A GPU is either given whole or shared, and is whole again
-	// when the last job with a share of it has ended. All GPUs of a node are alike: one with several
-	// types has to have 0, if jobs ask for types. Shares count as one further resource.
+	// GPUShares is how many shares each GPU has, in the caller's units, such as per cent or GB; 0:
+	// GPUs are given whole only. All of a job's share (JobSpec.GPUShare) is on one GPU. A GPU is
+	// given whole or shared, and is whole again when its last share is freed. All GPUs of a node
+	// are alike: set 0 for nodes with several types, if jobs ask for types. Shares count as one
+	// further resource.
 	GPUShares int64
 }
 

@@ -16,10 +16,9 @@ import (
 )
 
 // SetNode adds a node after all others, or changes the node of that name. Contiguous jobs see nodes
-// in the order in which they were added. It returns an [*Error] if the name, the Leaf or the name
-// of a resource is invalid, if jobs hold more there, if an amount is not within 0 to
-// nodeset.MaxAmount, or if there are more than nodeset.MaxNodes nodes or nodeset.MaxResources
-// resources.
+// in the order in which they were added. It returns an [*Error] if the name, the Leaf, the name of
+// a resource or an amount (0 to nodeset.MaxAmount) is invalid, or if jobs hold more there. So it
+// does for more than nodeset.MaxNodes nodes or nodeset.MaxResources resources.
 func (c *Cluster) SetNode(n Node) error {
 	return c.change(Event{Kind: "node", Node: n.Name}, func() error {
 		if _, err := hostlist.Compress([]string{n.Name}); err != nil {

@@ -95,9 +95,10 @@
 //
 //	snapshot -> nodesets -> bids -> model -> winners -> decisions
 //
-// To read how, go from Auction.Decide (auction.go) down its stages (stages.go), which open a window
-// (open.go), plan, reserve (with claims, in timeline.go), bid, choose winners, give out left-overs
-// and stop running jobs (awards, leftovers, preempt). No file uses one that leads back to it.
+// To read how, go from Auction.Decide (auction.go) down its stages (stages.go). These open a window
+// (open.go), plan, reserve (with claims, in timeline.go), bid and choose winners (awards). Then
+// they give out left-overs and stop running jobs (leftovers, preempt). No file uses one that leads
+// back to it.
 //
 // # Promises
 //

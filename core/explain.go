@@ -58,10 +58,10 @@ type Explanation struct {
 	// Worth is the objective value of the job's start without preferences; the priority if the
 	// policy has no objective.
 	Worth float64
-	// Why is why the job waits: Never (see NeverWhy); NoFit: nothing that is free suits it even
-	// alone; Lost: jobs that start now take its place; Reserved: only reservations are in its way;
-	// OverQuota: too little of a quota is left, also after the jobs that start now. 0 if it starts,
-	// or if the policy did not use the room for it.
+	// Why is why the job waits. Never: see NeverWhy. NoFit: nothing that is free suits it even
+	// alone. Lost: jobs that start now take its place. Reserved: only reservations are in its way.
+	// OverQuota: too little of a quota is left, also after the jobs that start now. 0: it starts,
+	// or the policy did not use the room for it.
 	Why Why
 	// NeverWhy says in words what the machine lacks.
 	NeverWhy string
@@ -84,7 +84,7 @@ type Explanation struct {
 	Expected int64
 	Kept     bool
 	// Suggestions are changes of the request, the smallest first. With any one of them the job
-	// would have started now. There are none for a job with Components.
+	// would have started now. A job with Components has no suggestions.
 	Suggestions []Suggestion
 	// Trials is the number of decisions on changed windows.
 	Trials int

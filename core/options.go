@@ -30,11 +30,11 @@ type AuctionOptions struct {
 	// the queue, or those that Patience chooses. 0 is the papers' auction, in which a wide job can
 	// wait for ever.
 	Reservations int
-	// Patience > 0, in seconds, reserves for blocked jobs by P_j x (share of all cores + share of
-	// all GPUs + time since Job.Since / Patience), not by queue order. If the whole queue is in the
-	// window, jobs whose limit exceeds half of the remaining makespan come first (2 P_j more). Of
-	// equal priorities a job that came more than four times Patience later gets no reservation
-	// before.
+	// Patience > 0, in seconds, reserves for blocked jobs not in queue order, but by P_j (cores +
+	// GPUs + wait). Cores and GPUs are shares of the machine; the wait is the time since Job.Since,
+	// divided by Patience. If the whole queue is in the window, jobs whose limit exceeds half of
+	// the remaining makespan come first (2 P_j more). Of equal priorities a job that came more than
+	// four times Patience later gets no reservation before.
 	Patience int64
 	// Promise is the wait in seconds after which a job is not passed over any more: with a preset
 	// that plans, such jobs come first, in queue order. 0: never.
@@ -105,9 +105,9 @@ const (
 	// a job with alternatives R_j is what its first request asks for, whichever is met. Of a job
 	// that takes no core it is 1.
 	BySize
-	// ByRate maximises the sum of P_j S_j / T_j, S_j being the job's share of all cores plus
-	// that of all GPUs and T_j its time limit in seconds: large jobs first, and of two as
-	// large the shorter one.
+	// ByRate maximises the sum of P_j S_j / T_j. S_j is the job's share of all cores plus that of
+	// all GPUs, T_j its time limit in seconds. Large jobs come first, and of equally large ones the
+	// shorter.
 	ByRate
 )
 

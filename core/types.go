@@ -79,8 +79,8 @@ type Snapshot struct {
 	// Nodes is the machine with what the running jobs hold taken off.
 	Nodes *nodeset.Table
 	// Tiers, if not nil, orders nodes as Slurm's weights do: a job gets nodes of the lowest tier
-	// first, and within a tier a job without GPUs gets nodes without GPUs first. No start and no
-	// job's Prefer is given up for that.
+	// first. Within a tier a job without GPUs gets nodes without GPUs first. No start and no job's
+	// Prefer is given up for that.
 	Tiers []uint8
 	// Quotas bound what jobs of Pending take together, by their Charges.
 	Quotas []Quota
@@ -131,7 +131,7 @@ func (p Pace) ratio() float64 {
 	return min((p.Ran+before)/(p.Limits+before), 1)
 }
 
-// Claim is a place kept for a pending job for which running jobs are being stopped: no other job
+// Claim is a place kept for a pending job for which running jobs are being stopped. No other job
 // starts there, and the job starts before all others, there or elsewhere. Or it is a reservation.
 type Claim struct {
 	// For is the ID of the pending job. A claim of a job that is not pending is ignored.
@@ -151,7 +151,7 @@ type Claim struct {
 // Limits bound one cycle. At the deadline the policy answers with the best that it has; when its
 // context ends, nobody wants the answer any more.
 type Limits struct {
-	// Deadline is when the answer is due, by the policy's clock; zero means that there is none.
+	// Deadline is when the answer is due, by the policy's clock; zero means no deadline.
 	Deadline time.Time
 	// Seed starts the random choices of this cycle.
 	Seed uint64
@@ -230,16 +230,14 @@ type Plan struct {
 	uses  []nodeset.Uses
 }
 
-// Preemption is a running job that has to be stopped, on all of its nodes. The caller stops it.
-// When it has ended and has freed all that it holds, the caller decides again, or starts the jobs
-// that wait for it. Until then nothing else may start on their places.
+// Preemption is a running job that the caller has to stop, on all of its nodes. When it has ended,
+// the caller decides again, or starts the jobs that wait for it. Until then nothing else may start
+// on their places.
 type Preemption struct {
-	// Running is its index in Snapshot.Running; with several parts, that of the part with the
-	// Price.
+	// Running is its index in Snapshot.Running, of the part with the Price if it has several.
 	Running int
-	// For are the jobs that wait for it, as ascending indices in Snapshot.Pending: the job for
-	// which it is stopped, and others that may preempt it and get what is left over. The Plan owns
-	// it.
+	// For are the jobs that wait for it, as ascending indices in Snapshot.Pending. One is the job
+	// for which it is stopped; others may preempt it and get what is left over. The Plan owns it.
 	For []int
 }
 

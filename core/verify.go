@@ -14,9 +14,9 @@ import (
 )
 
 // Verify checks a plan node by node, independently of the policies. It returns an ErrInvalidPlan
-// that names the first job or node at fault: a node of which more is taken than is free, that is
-// down or not eligible; a request that is not met exactly; a running job that is preempted for a
-// job that may not preempt it. Verify is slow, and meant to be obviously right.
+// that names the first job or node at fault. A node is at fault if more is taken than is free, or
+// if it is down or not eligible. A job is if its request is not met exactly, or if it preempts a
+// job that it may not. Verify is slow, and meant to be obviously right.
 func Verify(s *Snapshot, p *Plan) error {
 	if s == nil || p == nil || s.Nodes == nil {
 		return fmt.Errorf("%w: there is none, or no machine for it", ErrInvalidPlan)

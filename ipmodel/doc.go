@@ -4,9 +4,9 @@
 // solvers. Package ipmodel/native is a solver in pure Go; programs that are built with HiGHS have a
 // second one.
 //
-// A [Model] is a sparse 0-1 packing problem in integers: choose at most one column (bid) of each
-// group (job) so that no row (cores or GPUs of a node) is exceeded and the total value is greatest.
-// Package core makes such a model from a window's bids: equations 1-4 of Soner, Özturan and Karac,
+// A Model is a sparse 0-1 packing problem in integers. At most one column (bid) of each group (job)
+// is chosen, no row (cores or GPUs of a node) is exceeded, and the total value is greatest. Package
+// core makes such a model from a window's bids: equations 1-4 of Soner, Özturan and Karac,
 // "Extending SLURM with Support for GPU Ranges".
 //
 // A Solver returns by its deadline the best choice that it knows and an upper bound on the value of

@@ -7,9 +7,9 @@ import (
 	"math"
 )
 
-// Model is the problem: maximise the sum of Value over the chosen columns, with
-// at most one chosen column in a group, exactly one in a required group, and
-// for every row the sum of the chosen columns' coefficients at most its capacity.
+// Model is the problem: maximise the sum of Value over the chosen columns. At most one column of a
+// group is chosen, exactly one of a required group. In every row the sum of the chosen columns'
+// coefficients is at most its capacity.
 //
 // Columns are numbered from 0; the columns of one group are neighbours. All
 // numbers are integers and none is negative. The zero Model has no columns and is

@@ -24,7 +24,7 @@ func (s Status) String() string {
 
 // Options of one call of Solve. The zero value solves to the end.
 type Options struct {
-	// Deadline is when the answer is due; zero means that there is none.
+	// Deadline is when the answer is due; zero means no deadline.
 	Deadline time.Time
 	// Now is the clock of the deadline; nil means time.Now.
 	Now func() time.Time
@@ -51,9 +51,9 @@ type Result struct {
 	// Value is the total worth of Chosen and Bound an upper bound on that of
 	// any feasible choice, both in the model's units.
 	Value, Bound int64
-	// Prices is empty, or has the value of one more unit of capacity of each row of Model.Cap, in
-	// units of value, not negative: Lagrange multipliers or LP duals of a bound, not necessarily
-	// the least. Valid as long as Chosen.
+	// Prices is empty, or has the value of one more unit of capacity of each row of Model.Cap, not
+	// negative. These are Lagrange multipliers or LP duals of a bound, not necessarily the least.
+	// Valid as long as Chosen.
 	Prices []float64
 	// Work is the number of units of work done, Nodes the number of nodes
 	// visited in a search tree.

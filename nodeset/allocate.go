@@ -280,12 +280,12 @@ func (t *Table) CopyFrom(o *Table) {
 	t.copyResources(o)
 }
 
-// LimitFrom sets the free cores and GPUs of nodes first to last of t to those that o, a table of
-// the same machine, can give to a request with these uses and at least gpus GPUs a node: as many as
-// the further resources suffice for. A node can then serve the request if and only if it has the
-// cores and GPUs free in t. This does not hold if a resource is used both by core and by GPU and
-// more than gpus may be asked for. With a share of a GPU, uses by GPU count as 0. Other resources
-// of t are not changed.
+// LimitFrom sets what nodes first to last of t have free to what o, a table of the same machine,
+// can give to a request. The request has these uses and at least gpus GPUs a node; t gets as many
+// cores and GPUs as the further resources suffice for. A node can then serve the request if and
+// only if it has the cores and GPUs free in t. This does not hold if a resource is used both by
+// core and by GPU and more than gpus may be asked for. With a share of a GPU, uses by GPU count as
+// 0. Other resources of t are not changed.
 //
 // A coreless request takes no core: t then has at least one core free on each node that can serve
 // it, whatever o has.

@@ -12,7 +12,7 @@ const (
 	// MaxResources is how many further resources a machine may have.
 	MaxResources = 64
 	// MaxAmount is the most that a node may have of a resource, and that an allocation may take per
-	// node, core or GPU, in the caller's units (2 PB in MB).
+	// node, core or GPU, in the caller's units.
 	MaxAmount = 1<<31 - 1
 )
 

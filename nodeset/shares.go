@@ -133,11 +133,11 @@ func (t *Table) SetBin(n int, bin uint8, free int64) error {
 	return nil
 }
 
-// ChooseBin returns the bin of node n for a share, 0 if there is no room: the bin in use with the
-// least left over (the first of equals), else an unused bin, if a GPU is free. The unused bin is
-// the first. For a share that is planned for later now is not nil; then it is the first that is in
-// use in now, so that present starts can share it, else one with a number beyond the GPUs of the
-// node, else the last. If several tables have to have room, call it on their SetLeast.
+// ChooseBin returns the bin of node n for a share, 0 if there is no room. It is the bin in use with
+// the least left over (the first of equals), else the first unused bin, if a GPU is free. If now is
+// not nil, the share is planned for later. The unused bin is then the first that is in use in now,
+// so that present starts can share it. Otherwise it has a number beyond the GPUs of the node, or is
+// the last. If several tables have to have room, call it on their SetLeast.
 func (t *Table) ChooseBin(n int, share int64, now *Table) uint8 {
 	best, least := 0, int64(0)
 	left := t.shared.left[t.shared.start[n]:t.shared.start[n+1]]

@@ -144,9 +144,9 @@ func (t *Table) MaxGPUs() int { return len(t.level) - 1 }
 // SumFree returns the free cores and GPUs of all nodes, down ones included.
 func (t *Table) SumFree() (cores, gpus int64) { return t.freeCores, t.freeGPUs }
 
-// Usable returns the mask of the nodes that are up and have a free core and at least g free GPUs;
-// an empty mask, not nil, if no node has g GPUs. The table owns it; it is valid until the table's
-// next change.
+// Usable returns the mask of the nodes that are up and have a free core and at least g free GPUs.
+// The mask is empty, not nil, if no node has g GPUs. The table owns it; it is valid until the
+// table's next change.
 func (t *Table) Usable(g int) Mask {
 	if g >= len(t.level) {
 		return Mask{}

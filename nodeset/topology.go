@@ -45,8 +45,9 @@ type numbered struct {
 }
 
 // NewTopology returns the topology of a machine. leaf[n] is the index of the switch of node n, or
-// -1 for none. It returns an error if a leaf or a parent does not exist, if a switch has both nodes
-// and switches below it, if switches form a circle, or if levels times nodes exceed 2^24.
+// -1 for none. It returns an error if a leaf or a parent does not exist, or if a switch has both
+// nodes and switches below it. So it does if switches form a circle, or if levels times nodes
+// exceed 2^24.
 func NewTopology(leaf []int32, switches []Switch) (*Topology, error) {
 	heights, err := heightsOf(switches)
 	if err != nil {

@@ -98,8 +98,8 @@ func Backfill() core.Policy {
 	return b
 }
 
-// EASY returns the EASY policy: jobs start in queue order up to the first that cannot, which gets a
-// reservation; the others are backfilled in an order, "queue", "sjf", "saf", "f1" or "wfp3". It
+// EASY returns the EASY policy. Jobs start in queue order up to the first that cannot, which gets a
+// reservation. The others are backfilled in an order: "queue", "sjf", "saf", "f1" or "wfp3". It
 // returns an error for any other order.
 func EASY(order string) (core.Policy, error) {
 	for _, known := range sim.Orders() {

@@ -20,7 +20,6 @@
 //
 // The solver is anytime: it has a feasible choice at once, and improves it until the deadline. Its
 // bound is that of the prices, or the optimum if the enumeration ends, as in small windows. Without
-// limits it ends when nothing more will be proven. Its random choices come from the seed, and all
-// decisions are made on integers or on floating-point sums in a fixed order, so that equal input
-// and equal work give equal answers.
+// limits it ends when nothing more will be proven. Its random choices come from the seed, and
+// floating-point sums have a fixed order. So equal input and equal work give equal answers.
 package native
