@@ -56,7 +56,8 @@ func (c *Cluster) ControllerPid() int {
 	if err != nil {
 		return 0
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	first, _, _ := strings.Cut(string(text), "\n") // a shorter number than the last leaves the rest of that behind
+	pid, err := strconv.Atoi(first)
 	if err != nil || pid <= 1 || !c.owns(pid) {
 		return 0
 	}
