@@ -191,8 +191,9 @@ func (e *inquiry) needed(s *Snapshot, suspects []Rival) ([]Rival, []nodeset.Segm
 			e.start(r.Job)
 		case roleRuns:
 			run := &e.s.Running[r.Job]
-			must(p.start(claim{Start: e.s.Now, End: r.At, Segs: cut(nil, run.Segs, e.s.Nodes.Up), // others give nothing back
-				Uses: run.Uses, charges: run.Charges, size: place.SizeOf(run.Segs), runs: true}))
+			must(p.start(claim{Start: e.s.Now, End: r.At, Held: place.Held{
+				Segs: cut(nil, run.Segs, e.s.Nodes.Up), // others give nothing back
+				Uses: run.Uses, Counts: comesBack(&p.counts, &p.room, run)}}))
 		default:
 			for _, o := range e.reserved {
 				if o.Job == r.Job {

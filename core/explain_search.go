@@ -94,8 +94,9 @@ func (e *Explainer) findReservations() {
 			if r.Job = e.auction.window.index[r.Job]; e.decisionOf(r.Job).Start { // in place of others
 				continue
 			}
-			if r.Segs = slices.Clone(r.Segs); r.parts != nil { // the auction will use them again
-				r.parts, r.charges = r.parts.Clone(), slices.Clone(r.charges)
+			r.Segs, r.Counts = slices.Clone(r.Segs), slices.Clone(r.Counts) // the auction will use them again
+			if r.Parts != nil {
+				r.Parts = r.Parts.Clone()
 			}
 			placed[r.Job] = true
 			e.reserved = append(e.reserved, r)

@@ -264,7 +264,7 @@ func (e *Explainer) roomBut(t require.TestingT, job *Job, x *Explanation, but in
 	}
 	for _, i := range e.started {
 		if !gone[suspect{roleStarts, i}] {
-			l.more = append(l.more, claim{End: s.Now + e.s.Pending[i].TimeLimit, Segs: e.decisionOf(i).Segs, Uses: e.decisionOf(i).Uses})
+			l.more = append(l.more, claim{End: s.Now + e.s.Pending[i].TimeLimit, Held: place.Held{Segs: e.decisionOf(i).Segs, Uses: e.decisionOf(i).Uses}})
 		}
 	}
 	least := l.at(t, s.Now)
@@ -337,7 +337,7 @@ func TestExpectedStart(t *testing.T) {
 		e := explainer(t, a, s)
 		l := future{s: s}
 		for _, i := range e.started {
-			l.more = append(l.more, claim{End: s.Now + s.Pending[i].TimeLimit, Segs: e.decisionOf(i).Segs})
+			l.more = append(l.more, claim{End: s.Now + s.Pending[i].TimeLimit, Held: place.Held{Segs: e.decisionOf(i).Segs}})
 		}
 		for i, job := range s.Pending {
 			x := explain(t, e, i, ExplainOptions{})

@@ -311,7 +311,7 @@ func (f *leftovers) fillFewer(s *Snapshot, p *Plan) (freed bool, err error) {
 		if d.Start || asked.MinGPUs == job.MinGPUs || !planned || f.noTime() {
 			continue
 		}
-		kept := f.in.reservations.holds(int(j), f.rest.Quotas(), &f.own)
+		kept := f.in.reservations.holds(int(j), &f.own)
 		if kept {
 			f.rest.Give(&f.own)
 			clear(f.failed)

@@ -130,7 +130,8 @@ func (x *preemption) open(rest *place.Residual, before func(int64) int) {
 		v.held = v.held[:0]
 		for _, k := range v.parts {
 			r := &x.s.Running[k]
-			v.held = append(v.held, place.Held{Segs: x.onUp(r.Segs), Uses: r.Uses, Counts: x.countsOf(r), To: until(k)})
+			counts := comesBack(&x.memory.uses, rest.Quotas(), r)
+			v.held = append(v.held, place.Held{Segs: x.onUp(r.Segs), Uses: r.Uses, Counts: counts, To: until(k)})
 		}
 	}
 	for _, s := range x.spares {
@@ -140,24 +141,11 @@ func (x *preemption) open(rest *place.Residual, before func(int64) int) {
 	}
 }
 
-// countsOf is what a running job gives back to quotas, in their units.
-func (x *preemption) countsOf(r *Running) nodeset.Uses {
-	from, size := len(x.memory.uses), place.SizeOf(r.Segs)
-	for i := range r.Charges {
-		c := &r.Charges[i]
-		x.memory.uses = append(x.memory.uses, nodeset.Use{Row: c.Row, PerJob: place.Count(c, size) / x.rest.Quotas().Unit[c.Row]})
-	}
-	return x.memory.uses[from:len(x.memory.uses):len(x.memory.uses)]
-}
-
 // heldBy is what a start holds.
 func (x *preemption) heldBy(v *market.Variant, segs []nodeset.Segment) place.Held {
-	from, charges := len(x.memory.uses), v.Spec.Counted()
-	for i := range charges {
-		x.memory.uses = append(x.memory.uses, nodeset.Use{Row: charges[i].Row, PerJob: x.rest.Quotas().CostFor(&v.Spec, i, segs)})
-	}
-	counts := x.memory.uses[from:len(x.memory.uses):len(x.memory.uses)]
-	return place.Held{Segs: segs, Uses: v.Spec.More(), Parts: v.Spec.Parts, Counts: counts, To: 1 + v.Crosses}
+	h := heldBy(&x.memory.uses, x.rest.Quotas(), &v.Spec, segs)
+	h.To = 1 + v.Crosses
+	return h
 }
 
 func (x *preemption) give(r *rival) {
@@ -430,8 +418,8 @@ func (x *preemption) serve(s *Snapshot, j int, left *leftovers, in *stages, p *P
 	}
 	w.remove(first)
 	x.seeker.placer.By(nil, job.TimeLimit)
-	kept := in.reservations.holds(j, x.rest.Quotas(), &x.own) // it is the job's to give up
-	one := len(x.ways) == 1                                   // others differ in more than the key says
+	kept := in.reservations.holds(j, &x.own) // it is the job's to give up
+	one := len(x.ways) == 1                  // others differ in more than the key says
 	var key failure
 	if one {
 		key = failure{equalKey{x.ways[0].Spec, job.TimeLimit}, job.Preempts & x.classes}

@@ -299,7 +299,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		for _, j := range before { // jobs that have to start, where the walk put them
 			if a.reservations.guarded[j].must {
 				ahead++
-				l.more = append(l.more, claim{End: s.Now + s.Pending[a.window.index[j]].TimeLimit, Segs: a.window.variants[j].Fixed})
+				l.more = append(l.more, claim{End: s.Now + s.Pending[a.window.index[j]].TimeLimit, Held: place.Held{Segs: a.window.variants[j].Fixed}})
 			}
 		}
 		job := a.window.jobs[first]
@@ -319,7 +319,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		l.more = nil
 		for _, e := range p.Decisions {
 			if e.Start {
-				l.more = append(l.more, claim{End: s.Now + s.Pending[e.Job].TimeLimit, Segs: e.Segs})
+				l.more = append(l.more, claim{End: s.Now + s.Pending[e.Job].TimeLimit, Held: place.Held{Segs: e.Segs}})
 			}
 		}
 		_, ok := requests.Place(l.at(t, d.Expected), &job.Request, job.MinGPUs)
@@ -342,7 +342,7 @@ func TestReservationsAreKept(t *testing.T) {
 		for _, d := range p.Decisions {
 			if d.Start {
 				startsNow[d.Job] = true
-				l.more = append(l.more, claim{End: s.Now + s.Pending[d.Job].TimeLimit, Segs: d.Segs})
+				l.more = append(l.more, claim{End: s.Now + s.Pending[d.Job].TimeLimit, Held: place.Held{Segs: d.Segs}})
 			}
 		}
 		for _, r := range a.reservations.claims.reserved {

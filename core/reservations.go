@@ -212,17 +212,14 @@ func (r *reservations) waive(w *window, j int) {
 }
 
 // holds sets h to the place that is kept for job j. It reports false if none is.
-func (r *reservations) holds(j int, q *place.Quotas, h *place.Held) bool {
+func (r *reservations) holds(j int, h *place.Held) bool {
 	i := slices.IndexFunc(r.claims.reserved, func(o claim) bool { return o.Job == j })
 	if i < 0 {
 		return false
 	}
 	o := &r.claims.reserved[i]
-	*h = place.Held{Segs: o.Segs, Uses: o.Uses, Parts: o.parts, Counts: h.Counts[:0], From: 1 + r.before(o.Start), To: 1 + r.before(o.End)}
-	for k := range o.charges {
-		c := &o.charges[k]
-		h.Counts = append(h.Counts, nodeset.Use{Row: c.Row, PerJob: q.CostOf(c, o.size)})
-	}
+	*h = o.Held
+	h.From, h.To = 1+r.before(o.Start), 1+r.before(o.End)
 	return true
 }
 

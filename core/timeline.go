@@ -17,16 +17,27 @@ type claim struct {
 	// Job is the job's number in the window; with an Explainer, its index in Snapshot.Pending.
 	Job        int
 	Start, End int64
-	// Segs is the place, and Uses what is taken of further resources there.
-	Segs []nodeset.Segment
-	Uses nodeset.Uses
-	// parts are those of the job that the place is for, if it has several.
-	parts *place.Parts
-	// charges and size are what is counted against quotas. Of a job that runs already less than a
-	// unit does not come back.
-	charges nodeset.Uses
-	size    place.Size
-	runs    bool
+	place.Held // of a Residual's tables, which it does not know, of none
+}
+
+// heldBy is what an allocation for spec holds. What it counts is in the memory of mem.
+func heldBy(mem *nodeset.Uses, q *place.Quotas, spec *place.Spec, segs []nodeset.Segment) place.Held {
+	from, charges := len(*mem), spec.Counted()
+	for i := range charges {
+		*mem = append(*mem, nodeset.Use{Row: charges[i].Row, PerJob: q.CostFor(spec, i, segs)})
+	}
+	return place.Held{Segs: segs, Uses: spec.More(), Parts: spec.Parts, Counts: (*mem)[from:len(*mem):len(*mem)]}
+}
+
+// comesBack is what a running job gives back to quotas, in the memory of mem: less than a unit does not
+// come back.
+func comesBack(mem *nodeset.Uses, q *place.Quotas, r *Running) nodeset.Uses {
+	from, size := len(*mem), place.SizeOf(r.Segs)
+	for i := range r.Charges {
+		c := &r.Charges[i]
+		*mem = append(*mem, nodeset.Use{Row: c.Row, PerJob: place.Count(c, size) / q.Unit[c.Row]})
+	}
+	return (*mem)[from:len(*mem):len(*mem)]
 }
 
 // ending is when what somebody has comes back: number of in claims.running, or ^of in claims.starts.
@@ -83,7 +94,8 @@ type claims struct {
 	recalled recalled
 	segs     [][]nodeset.Segment
 	placer   place.Placer
-	amounts  nodeset.Uses  // what jobs of several parts count; memory
+	counts   nodeset.Uses  // what claims count; memory
+	given    nodeset.Uses  // what one running job counts; scratch
 	loose    bool          // jobs may have any number of blocks
 	prices   *place.Prices // of starts now; nil: none
 	stop     func() bool   // if not nil, says when to give a search up
@@ -124,7 +136,7 @@ func (p *claims) reset(s *Snapshot, units []int64) {
 	}
 	p.begun = append(p.begun[:0], p.now.left...)
 	p.order(s.Running)
-	p.starts, p.reserved, p.amounts = p.starts[:0], p.reserved[:0], p.amounts[:0]
+	p.starts, p.reserved, p.counts = p.starts[:0], p.reserved[:0], p.counts[:0]
 }
 
 // order has ends be those of what runs, but for what ends never: most are those of the last cycle.
@@ -159,32 +171,18 @@ func (p *claims) after(t int64) int {
 // claimOf is that of a job which has segs, an allocation for spec, from a second on for limit
 // seconds. It is the claims' until their next reset.
 func (p *claims) claimOf(job int, spec *place.Spec, segs []nodeset.Segment, start, limit int64) claim {
-	c := claim{Job: job, Start: start, End: start + limit, Segs: segs, Uses: spec.More(), parts: spec.Parts}
-	if spec.Charges == nil {
-		return c
-	}
-	if c.charges, c.size = *spec.Charges, place.SizeOf(segs); spec.Parts != nil {
-		from := len(p.amounts)
-		p.amounts = spec.Parts.Amounts(p.amounts, segs)
-		c.charges, c.size = p.amounts[from:len(p.amounts):len(p.amounts)], place.Size{}
-	}
-	return c
+	return claim{job, start, start + limit, heldBy(&p.counts, &p.room, spec, segs)}
 }
 
 // move takes a claim off v, with sign -1, or with 1 gives it back.
 func (p *claims) move(v *view, c *claim, sign int64) error {
-	for i := range c.charges {
-		x := &c.charges[i]
-		amount := place.Count(x, c.size) / p.room.Unit[x.Row]
-		if !c.runs || sign < 0 {
-			amount = p.room.CostOf(x, c.size)
-		}
-		v.left[x.Row] += sign * amount
+	for _, x := range c.Counts {
+		v.left[x.Row] += sign * x.PerJob
 	}
 	if v.nodes == nil {
 		return nil
 	}
-	spec := place.Spec{Uses: &c.Uses, Parts: c.parts}
+	spec := place.Spec{Uses: &c.Uses, Parts: c.Parts}
 	if sign < 0 {
 		return spec.Allocate(v.nodes, c.Segs)
 	}
@@ -193,13 +191,13 @@ func (p *claims) move(v *view, c *claim, sign int64) error {
 
 // back gives what has the i-th of ends back to v.
 func (p *claims) back(v *view, i int) {
-	c := claim{runs: true}
+	var c claim
 	if of := p.ends[i].of; of < 0 {
 		c = p.starts[^of]
-	} else if r := &p.running[of]; r.Charges == nil {
-		c.Segs, c.Uses = r.Segs, r.Uses
 	} else {
-		c.Segs, c.Uses, c.charges, c.size = r.Segs, r.Uses, r.Charges, place.SizeOf(r.Segs)
+		r := &p.running[of]
+		p.given = p.given[:0]
+		c.Segs, c.Uses, c.Counts = r.Segs, r.Uses, comesBack(&p.given, &p.room, r)
 	}
 	must(p.move(v, &c, 1))
 }

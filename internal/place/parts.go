@@ -72,15 +72,6 @@ func AddAmount(amounts nodeset.Uses, quota int, amount int64) nodeset.Uses {
 	return amounts
 }
 
-// Amounts appends to dst what segs, an allocation for the job, count against its quotas, each as an
-// amount for the job as a whole.
-func (x *Parts) Amounts(dst nodeset.Uses, segs []nodeset.Segment) nodeset.Uses {
-	for _, c := range x.least {
-		dst = append(dst, nodeset.Use{Row: c.Row, PerJob: x.amount(c.Row, segs)})
-	}
-	return dst
-}
-
 // PartName is how users know a part of a job.
 func PartName(k int) string {
 	if k == 0 {
