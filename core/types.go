@@ -236,8 +236,8 @@ type Plan struct {
 type Preemption struct {
 	// Running is its index in Snapshot.Running, of the part with the Price if it has several.
 	Running int
-	// For are the jobs that wait for it, as ascending indices in Snapshot.Pending. One is the job
-	// for which it is stopped; others may preempt it and get what is left over. The Plan owns it.
+	// For are the jobs that wait for it: ascending indices in Snapshot.Pending. Beside the job for
+	// which it is stopped these are others that may preempt it. The Plan owns it.
 	For []int
 }
 
