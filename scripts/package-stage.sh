@@ -91,7 +91,7 @@ stage_cli() {
 	cp -R README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE docs "$doc/"
 	mkdir "$doc/invasive"
 	cp -R invasive/docs "$doc/invasive/"
-	rm -f "$doc"/docs/*.py "$doc"/docs/schemas/*.go
+	rm -rf "$doc"/docs/*.py "$doc"/docs/schemas/*.go "$doc"/docs/assets
 	chmod -R u=rwX,go=rX "$doc"
 	licences "$doc/licenses" "$stage$usr"/bin/*
 	[ -z "$tags" ] || install -m 644 packaging/HiGHS-LICENSE.txt "$doc/licenses/HiGHS"
