@@ -18,7 +18,6 @@ var known = []violation{
 	{"2", "default", "places in a plan that are not told hold nodes back", 10_000},
 	{"2", "throughput", "places in a plan that are not told hold nodes back", 10_000},
 	{"2", "short", "places in a plan that are not told hold nodes back", 10_000},
-	{"2", "none preempt", "a job has room beside those who stop others, and is said to have lost: seed 20172228", 100_000},
 	{"3b", "quota", "the time is that of the quota, and nodes are not kept for it", 0},
 	{"3b", "packed", "places are kept by patience: who has waited longer gets the place of another one", 0},
 	{"3b", "endless preempt", "a job that could not stop an endless one may do so later, in the place of one behind it", 20_000},

@@ -169,7 +169,7 @@ func conserving(w *World, o *Outcome) string {
 		}
 		tried = append(tried, job)
 		places := w.keptPlaces(o, func(Wait) bool { return true })
-		if w.couldStart(job, [][]Claim{w.now(o), w.then(o)}, places) {
+		if w.couldStart(job, w.ifStopped(o, nil), places) {
 			return fmt.Sprintf("%s waits (%s: %q), and could start", job.ID, x.Why, x.Reason)
 		}
 	}
