@@ -309,9 +309,6 @@ func (e *Explainer) priceOf(running int) float64 {
 // neverInQuotas says which quota keeps a job from ever starting: all of it is less than the job
 // counts even when nothing counts any more. "" if none does.
 func (e *inquiry) neverInQuotas() string {
-	if len(e.s.Quotas) == 0 {
-		return ""
-	}
 	idle := e.s.without(func(int) bool { return true })
 	idle.Nodes = place.Idle(e.s.Nodes)
 	if e.space.reset(idle, nil); e.suited() {

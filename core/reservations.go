@@ -205,6 +205,7 @@ func (r *reservations) bind(s *Snapshot, w *window, first int) {
 // waive gives up the place that is kept for job j, the only one, as the job starts now after all.
 func (r *reservations) waive(w *window, j int) {
 	r.claims.drop(j)
+	r.guarded[j] = guard{} // should another one take its place
 	r.space.Left = r.space.Left[:0]
 	for k := range w.variants {
 		w.variants[k].Crosses = 0
