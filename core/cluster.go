@@ -56,6 +56,10 @@ type ClusterOptions struct {
 	Seed uint64
 	// StrictPreemption is Snapshot.StrictPreemption. A window that is read may set it too.
 	StrictPreemption bool
+	// Continues, if not nil, is the Cluster that this one replaces, for a caller who tells the whole state
+	// before each cycle. The new one takes over its policy, its pace, and the claims of jobs that are
+	// submitted again; no node, job or quota. The old one must not be used any more.
+	Continues *Cluster
 	// Listen, if not nil, is called after each change and each cycle, on the caller's goroutine,
 	// which waits for it. Events of concurrent callers come in any order.
 	Listen func(Event)
@@ -340,7 +344,7 @@ func NewCluster(o ClusterOptions) (*Cluster, error) {
 	if o.Clock == nil {
 		o.Clock = time.Now
 	}
-	if o.Policy == nil {
+	if o.Policy == nil && o.Continues == nil {
 		auctionOptions := Preset("")
 		auctionOptions.Clock, auctionOptions.Estimates = o.Clock, true
 		auction, err := NewAuction(auctionOptions, nil)
@@ -349,8 +353,12 @@ func NewCluster(o ClusterOptions) (*Cluster, error) {
 		}
 		o.Policy = auction
 	}
-	return &Cluster{policy: o.Policy, clock: o.Clock, deadline: o.Deadline, seed: o.Seed, strict: o.StrictPreemption, listen: o.Listen,
-		epoch: o.Clock(), jobs: make(map[string]*clusterJob), machine: newMachine()}, nil
+	c := &Cluster{policy: o.Policy, clock: o.Clock, deadline: o.Deadline, seed: o.Seed, strict: o.StrictPreemption, listen: o.Listen,
+		epoch: o.Clock(), jobs: make(map[string]*clusterJob), machine: newMachine()}
+	if was := o.Continues; was != nil {
+		c.policy, c.epoch, c.now, c.claims, c.pace = was.policy, was.epoch, was.now, was.claims, was.pace
+	}
+	return c, nil
 }
 
 func newMachine() machine {

@@ -67,6 +67,39 @@ func TestClusterStopsBeforeItStarts(t *testing.T) {
 	require.Len(t, decide(t, c).Preempted, 1)
 }
 
+// A Cluster that continues another has the places of those who wait, though it was told all anew.
+func TestClusterContinues(t *testing.T) {
+	c, clock := newCluster(t, 2)
+	for _, id := range []string{"kept", "stopped"} {
+		require.NoError(t, c.Submit(scavenger(id, 10)))
+	}
+	decide(t, c)
+	require.NoError(t, c.Submit(urgent("waits", 2)))
+	require.Len(t, decide(t, c).Preempted, 2)
+
+	clock.Advance(time.Minute)
+	next, err := core.NewCluster(core.ClusterOptions{Clock: clock.Now, Continues: c})
+	require.NoError(t, err)
+	require.Empty(t, next.Nodes())
+	require.Empty(t, next.Running())
+	for _, n := range c.Nodes() {
+		require.NoError(t, next.SetNode(n))
+	}
+	for _, s := range c.Running() {
+		if s.Job == "kept" {
+			require.NoError(t, next.Adopt(s))
+		}
+	}
+	late := wholeNodes("late", 1)
+	late.Priority = 2000
+	for _, spec := range []core.JobSpec{late, urgent("waits", 2)} {
+		require.NoError(t, next.Submit(spec))
+	}
+	cycle := decide(t, next)
+	require.Empty(t, cycle.Starts, "the free node is claimed")
+	require.Equal(t, []core.Preempted{{Job: "kept", For: []string{"waits"}}}, cycle.Preempted)
+}
+
 func TestClusterPriceErrors(t *testing.T) {
 	c, _ := newCluster(t, 1)
 	bad := scavenger("x", -1)

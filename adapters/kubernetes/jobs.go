@@ -5,11 +5,12 @@ package kube
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
-	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
 	v1 "k8s.io/api/core/v1"
 )
 
@@ -18,6 +19,15 @@ const (
 	never    = core.NoTimeLimit * time.Second
 	maxSizes = 4 // of an elastic group that are tried
 )
+
+// job is what the Cluster knows as one: the pods of a group, or a pod without one.
+type job struct {
+	parts [][]*pod // by kind, as the job's components are
+	// each is how many pods a node gets, by way of a waiting job and by part; 0: as many as it gives cores.
+	each [][]int
+}
+
+func (j *job) pods() []*pod { return slices.Concat(j.parts...) }
 
 // byKind are pods by kind, in the order of the first of each.
 func byKind(pods []*pod) (parts [][]*pod) {
@@ -50,32 +60,58 @@ func (m *model) addRunning() {
 		}
 	}
 	for id, pods := range jobs {
-		var parts []core.Start
-		m.members[id] = byKind(pods)
-		for _, pods := range m.members[id] {
-			parts = append(parts, core.Start{Nodes: places(pods), Takes: m.takes(pods[0])})
+		j := &job{parts: byKind(pods)}
+		var held []core.Start
+		for _, alike := range j.parts {
+			held = append(held, heldBy(alike)...)
 		}
-		s := parts[0]
-		s.Components = parts[1:]
+		s := held[0]
+		s.Components = held[1:]
 		s.Job, s.Begin, s.Class = id, pods[0].begin(), m.class(pods[0].priority())
 		s.End = s.Begin.Add(limit(pods))
 		if !m.protected(pods) {
 			s.Price = int64(len(pods))
 		}
-		m.running[id] = s
+		m.jobs[id], m.running[id] = j, s
 	}
 }
 
-// places are the nodes of pods that are alike.
-func places(pods []*pod) (all []core.Share) {
-	on := make(map[string]int)
+// heldBy is what pods that are alike hold: one part for each number of them that a node has.
+func heldBy(pods []*pod) (parts []core.Start) {
+	on, part := make(map[string]int), make(map[int]int)
 	for _, p := range pods {
 		on[p.node]++
 	}
+	takes := pods[0].takes
 	for _, name := range sorted(on) {
-		all = append(all, core.Share{Node: name, Cores: on[name]})
+		n := on[name]
+		k, ok := part[n]
+		if !ok {
+			k = len(parts)
+			part[n], parts = k, append(parts, core.Start{Takes: perNode(takes, n)})
+		}
+		parts[k].Nodes = append(parts[k].Nodes, core.Share{Node: name, Cores: n * int(takes[cores]), GPUs: n * int(takes[gpus])})
 	}
-	return all
+	return parts
+}
+
+// perNode is what a node with n pods gives of further resources.
+func perNode(takes map[string]int64, n int) map[string]nodeset.Use {
+	uses := make(map[string]nodeset.Use, len(takes))
+	for name, v := range takes {
+		if name != cores && name != gpus {
+			uses[name] = nodeset.Use{PerNode: v * int64(n)}
+		}
+	}
+	return uses
+}
+
+// perCore is uses per node of one pod, as what a node gives per core.
+func perCore(uses map[string]nodeset.Use) map[string]nodeset.Use {
+	for name, u := range uses {
+		uses[name] = nodeset.Use{PerCore: u.PerNode}
+	}
+	return uses
 }
 
 // begin is when the pod was bound.
@@ -117,13 +153,11 @@ func (m *model) addWaiting() {
 	}
 	for _, name := range sorted(groups) {
 		pods, there := groups[name], inGroup[name]
-		least := m.least(name, append(slices.Clone(there), pods...))
+		least := m.least(name, slices.Concat(there, pods))
 		need := least - len(there)
 		switch {
 		case len(pods) < need:
-			for _, p := range pods {
-				m.refused[p] = fmt.Sprintf("%d of the %d pods of group %s are there", len(pods)+len(there), least, name)
-			}
+			m.refuse(pods, fmt.Sprintf("%d of the %d pods of group %s are there", len(pods)+len(there), least, name))
 		case need <= 0:
 			for _, p := range pods {
 				m.submit("pod "+p.name(), []*pod{p}, 1, 0)
@@ -135,12 +169,9 @@ func (m *model) addWaiting() {
 			}
 			m.submit(id, pods, need, len(there))
 		}
-		if need > 0 && len(there) > 0 {
-			m.broken[name] = there
-		}
 	}
-	for name, there := range inGroup { // those whose other pods are not there
-		if least := m.least(name, there); groups[name] == nil && least > len(there) {
+	for name, there := range inGroup {
+		if m.least(name, slices.Concat(there, groups[name])) > len(there) {
 			m.broken[name] = there
 		}
 	}
@@ -164,22 +195,21 @@ func (m *model) least(name string, pods []*pod) int {
 
 // submit has need of the pods, or more, be a job that waits. there are so many of the group already.
 func (m *model) submit(id string, pods []*pod, need, there int) {
-	refuse := func(why string) {
-		for _, p := range pods {
-			m.refused[p] = why
-		}
-	}
 	for _, p := range pods {
 		if p.refused != "" {
-			refuse(p.refused)
+			m.refuse(pods, p.refused)
 			return
 		}
 		if len(p.rows) > 0 && !slices.ContainsFunc(m.rows, func(r row) bool { return r.name == p.rows[0].name }) {
-			refuse("there are too many different resources and terms of anti-affinity and spread")
+			m.refuse(pods, "there are too many different resources and terms of anti-affinity and spread")
 			return
 		}
 	}
-	first := pods[0]
+	j, first := &job{parts: byKind(pods)}, pods[0]
+	if len(j.parts) > maxParts {
+		m.refuse(pods, fmt.Sprintf("the group has %d kinds of pods, more than %d", len(j.parts), maxParts))
+		return
+	}
 	spec := core.JobSpec{ID: id, Priority: m.worth(first.priority()), Since: first.CreationTimestamp.UTC(), TimeLimit: limit(pods),
 		Price: int64(len(pods)), Class: m.class(first.priority())}
 	if first.Spec.PreemptionPolicy == nil || *first.Spec.PreemptionPolicy != v1.PreemptNever {
@@ -194,15 +224,19 @@ func (m *model) submit(id string, pods []*pod, need, there int) {
 	}
 	var ways []core.Way
 	for _, n := range sizes(need, len(pods)) {
-		if n > need && len(byKind(pods)) > 1 {
+		if n > need && len(j.parts) > 1 {
 			continue // which of them start is for the user to say
 		}
-		way, why := m.way(pods[:n])
-		if why != "" {
-			refuse(why)
-			return
+		for _, seats := range []bool{false, true} {
+			way, each, why := m.way(byKind(pods[:n]), seats)
+			if why != "" {
+				m.refuse(pods, why)
+				return
+			}
+			if !seats || slices.Contains(each, 0) {
+				ways, j.each = append(ways, way), append(j.each, each)
+			}
 		}
-		ways = append(ways, way)
 	}
 	spec.Request, spec.Components, spec.On, spec.Takes = ways[0].Request, ways[0].Components, ways[0].On, ways[0].Takes
 	spec.Counts, spec.Alternatives = ways[0].Counts, ways[1:]
@@ -210,7 +244,7 @@ func (m *model) submit(id string, pods []*pod, need, there int) {
 		spec.Prefer = m.prefers(first)
 	}
 	m.waiting = append(m.waiting, spec)
-	m.members[id] = byKind(pods)
+	m.jobs[id] = j
 }
 
 // sizes are how many pods of an elastic group to try, all first and the fewest last.
@@ -221,21 +255,19 @@ func sizes(need, all int) (list []int) {
 	return slices.Compact(list)
 }
 
-// way is the request that starts the pods together.
-func (m *model) way(pods []*pod) (w core.Way, why string) {
+// way is a request that starts the pods together, and how many of each part a node gets: the same number
+// for all nodes of a part, the more the better. With seats, 0 of a part says that nodes may get different
+// numbers: a core of the request is a pod's seat then, and what the job is worth is not known.
+func (m *model) way(parts [][]*pod, seats bool) (w core.Way, each []int, why string) {
 	level := 0
-	parts := byKind(pods)
-	if len(parts) > maxParts {
-		return w, fmt.Sprintf("the group has %d kinds of pods, more than %d", len(parts), maxParts)
-	}
 	var ways []core.Way
 	for _, pods := range parts {
 		p := pods[0]
 		on, within, ok := m.near(p)
 		if !ok {
-			return w, "no running pod matches its required affinity"
+			return w, nil, "no running pod matches its required affinity"
 		}
-		part := core.Way{Request: bids.Request{Cores: len(pods)}, On: m.on(p), Takes: m.takes(p), Counts: m.counts(p)}
+		part, n, oneNode := core.Way{On: m.on(p)}, m.perNode(p, len(pods)), false
 		if on != nil {
 			part.On = slices.DeleteFunc(m.allIfNil(part.On), func(name string) bool { return !on[name] })
 		}
@@ -244,12 +276,19 @@ func (m *model) way(pods []*pod) (w core.Way, why string) {
 			case k >= 0:
 				level = max(level, k+1)
 			case key == v1.LabelHostname && len(parts) == 1:
-				part.MaxNodes = 1
+				n, oneNode = len(pods), true
 			default:
-				return w, "all on nodes of one " + key + ": that is not among the labels of --topology"
+				return w, nil, "all on nodes of one " + key + ": that is not among the labels of --topology"
 			}
 		}
-		ways = append(ways, part)
+		if part.Takes, part.Counts = perNode(p.takes, n), perNode(m.counts(p), n); seats && !oneNode && len(pods) > 1 && m.fit(p) > 1 {
+			part.Cores, part.Takes, part.Counts = len(pods), perCore(perNode(p.takes, 1)), perCore(perNode(m.counts(p), 1))
+			n = 0
+		} else {
+			part.MinNodes, part.MaxNodes = len(pods)/n, len(pods)/n
+			part.TasksPerNode, part.MinGPUs = int(min(int64(n)*p.takes[cores], math.MaxUint16)), int(min(int64(n)*p.takes[gpus], math.MaxUint8))
+		}
+		ways, each = append(ways, part), append(each, n)
 	}
 	w = ways[0]
 	if w.Components = ways[1:]; len(w.Components) > 0 {
@@ -257,7 +296,27 @@ func (m *model) way(pods []*pod) (w core.Way, why string) {
 	} else if w.Components = nil; level > 0 {
 		w.Within = level
 	}
-	return w, ""
+	return w, each, ""
+}
+
+// fit is how many pods like p the largest node has room for.
+func (m *model) fit(p *pod) int64 {
+	n := int64(math.MaxInt32)
+	for name, most := range m.most {
+		if v := p.takes[name]; v > 0 {
+			n = min(n, most/v)
+		}
+	}
+	return n
+}
+
+// perNode is the greatest divisor of a number of pods like p for which the largest node has room, or 1.
+func (m *model) perNode(p *pod, pods int) int {
+	n := int(min(m.fit(p), int64(pods)))
+	for n > 1 && (pods%n != 0 || len(p.rows) > 0) {
+		n--
+	}
+	return max(n, 1)
 }
 
 // allIfNil is a copy of a list of nodes, of which nil stands for all.
@@ -269,6 +328,5 @@ func (m *model) allIfNil(on []string) []string {
 	for _, n := range m.objects.Nodes {
 		on = append(on, n.Name)
 	}
-	slices.Sort(on)
 	return on
 }

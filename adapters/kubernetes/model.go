@@ -4,8 +4,7 @@ package kube
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"slices"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Objects are the API's objects that a round looks at.
@@ -42,28 +40,29 @@ type model struct {
 	bound   []*pod // those that hold something of a node, whoever has bound them
 	pending []*pod
 	rows    []row            // by name
-	units   map[string]int64 // of each resource: so much is 1 of the Cluster's
+	units   map[string]int64 // of each resource, cores and gpus: so much is 1 of the Cluster's
+	most    map[string]int64 // of each resource: what the largest node has, in these
 	filters map[string][]string
-	// ranks are the priorities of pods, ascending; cohorts those of Quotas.
-	ranks []int32
+	ranks   []int32 // the priorities of pods, ascending
 
 	nodes    []core.Node
 	switches []nodeset.Switch
 	quotas   map[string]int64
 	running  map[string]core.Start
 	waiting  []core.JobSpec
-	// members are the pods of a job by part, and refused why pods are in no job, by their names.
-	members map[string][][]*pod
+	jobs     map[string]*job // those that run and those that wait
+	// refused says why pods are in no job, and broken are groups of which some pods, fewer than have to
+	// be, are bound.
 	refused map[*pod]string
-	// broken are groups of which some pods, fewer than have to be, are bound.
-	broken map[string][]*pod
+	broken  map[string][]*pod
 }
 
 // newModel makes the model of objects. known says of pods what is of this round too.
 func newModel(o Options, objects *Objects, now time.Time, known func(*v1.Pod) *pod) *model {
 	m := &model{Options: o, objects: objects, now: now, byName: make(map[string]*v1.Node), filters: make(map[string][]string),
-		quotas: make(map[string]int64), running: make(map[string]core.Start), members: make(map[string][][]*pod),
-		refused: make(map[*pod]string), broken: make(map[string][]*pod)}
+		units: make(map[string]int64), quotas: make(map[string]int64), running: make(map[string]core.Start),
+		jobs: make(map[string]*job), refused: make(map[*pod]string), broken: make(map[string][]*pod)}
+	slices.SortFunc(objects.Nodes, func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	for _, n := range objects.Nodes {
 		m.byName[n.Name] = n
 	}
@@ -93,6 +92,44 @@ func newModel(o Options, objects *Objects, now time.Time, known func(*v1.Pod) *p
 	return m
 }
 
+// cluster is a Cluster that knows the model.
+func (m *model) cluster(o core.ClusterOptions) (*core.Cluster, error) {
+	c, err := core.NewCluster(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.SetTopology(m.switches); err != nil {
+		return nil, err
+	}
+	for _, n := range m.nodes {
+		if err := c.SetNode(n); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range sorted(m.quotas) {
+		if err := c.SetQuota(name, m.quotas[name]); err != nil {
+			return nil, err
+		}
+	}
+	for _, id := range sorted(m.running) {
+		if err := c.Adopt(m.running[id]); err != nil {
+			return nil, fmt.Errorf("%s: %w", id, err)
+		}
+	}
+	for _, spec := range m.waiting {
+		if err := c.Submit(spec); err != nil {
+			m.refuse(m.jobs[spec.ID].pods(), err.Error())
+		}
+	}
+	return c, nil
+}
+
+func (m *model) refuse(pods []*pod, why string) {
+	for _, p := range pods {
+		m.refused[p] = why
+	}
+}
+
 func (m *model) ours(p *v1.Pod) bool { return p.Spec.SchedulerName == m.SchedulerName }
 
 // asCame orders pods as they were created.
@@ -118,7 +155,7 @@ func (m *model) class(priority int32) int {
 // protected reports whether a disruption budget forbids that all of the pods are evicted.
 func (m *model) protected(pods []*pod) bool {
 	for _, b := range m.objects.Budgets {
-		r := newRow("budget", []string{b.Namespace}, b.Spec.Selector, 0)
+		r := newRow("budget", b, nil, b.Spec.Selector, 0)
 		n := int32(0)
 		for _, p := range pods {
 			if r.selects(p.Pod) {
@@ -130,21 +167,4 @@ func (m *model) protected(pods []*pod) bool {
 		}
 	}
 	return false
-}
-
-func hash(key []byte) string {
-	sum := sha256.Sum256(key)
-	return hex.EncodeToString(sum[:8])
-}
-
-// podCache keeps what was made of pods.
-type podCache map[types.UID]*pod
-
-func (c podCache) of(p *v1.Pod) *pod {
-	if x := c[p.UID]; x != nil && x.ResourceVersion == p.ResourceVersion && x.Name == p.Name {
-		x.Pod = p
-		return x
-	}
-	c[p.UID] = newPod(p)
-	return c[p.UID]
 }

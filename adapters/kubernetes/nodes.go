@@ -3,7 +3,6 @@
 package kube
 
 import (
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -16,18 +15,24 @@ import (
 	"k8s.io/klog/v2"
 )
 
-// addNodes has the nodes with what pods of ours may have of them. A "core" of the Cluster is a pod's
-// place: one of the node's number of pods. All else is a further resource, of which a pod takes so
-// much a "core".
+const hostPort = "hostPort:" // a resource of which each node has 1
+
+// Cores and GPUs of the Cluster, as names of amounts.
+const (
+	cores = "cores"
+	gpus  = "gpus"
+)
+
+// amounts are of a name on a node.
+type amounts map[[2]string]int64
+
+// addNodes has the nodes with what pods of ours may have of them. All that pods ask for is a further
+// resource of the Cluster, compared to the unit. Beside these a node has the Cluster's cores and GPUs:
+// its CPU and GPUs in units that fit their range. Pods take of them what they request, rounded down, so
+// that they are never short where the resources are not. They say what jobs are worth and what a start
+// makes useless.
 func (m *model) addNodes() {
-	most := make(map[string]int64)
-	for _, n := range m.objects.Nodes {
-		for name, q := range n.Status.Allocatable {
-			if name != v1.ResourcePods {
-				most[string(name)] = max(most[string(name)], room(name, q))
-			}
-		}
-	}
+	m.most = make(map[string]int64)
 	rows := make(map[string]row)
 	for _, p := range slices.Concat(m.bound, m.pending) {
 		for _, r := range p.rows {
@@ -35,60 +40,59 @@ func (m *model) addNodes() {
 		}
 		if m.ours(p.Pod) {
 			for name := range p.requests {
-				most[name] = max(most[name], 0)
+				m.most[name] = 0
 			}
 		}
 	}
 	for _, name := range sorted(rows) {
-		if len(most)+len(m.rows) < nodeset.MaxResources {
+		if len(m.most)+len(m.rows) < nodeset.MaxResources {
 			m.rows = append(m.rows, rows[name])
 		}
 	}
-	m.units = make(map[string]int64)
-	for name, v := range most {
-		m.units[name] = 1
-		for v/m.units[name] > math.MaxInt32 {
-			m.units[name] *= 2
+	shadow := map[string]int64{cores: 0, gpus: 0}
+	for _, n := range m.objects.Nodes {
+		for name := range m.most {
+			m.most[name] = max(m.most[name], allocatable(n, name))
+		}
+		for name := range shadow {
+			shadow[name] = max(shadow[name], allocatable(n, name))
 		}
 	}
-	used, foreign := make(map[string]map[string]int64), make(map[string]map[string]int64)
-	for _, p := range m.bound {
+	for name, v := range m.most {
+		m.units[name] = unitOf(v, math.MaxInt32)
+		m.most[name] /= m.units[name]
+	}
+	m.units[cores], m.units[gpus] = unitOf(shadow[cores], math.MaxUint16), unitOf(shadow[gpus], math.MaxUint8)
+	used, foreign := make(amounts), make(amounts)
+	known := make(map[string]map[string]int64)
+	for _, p := range slices.Concat(m.bound, m.pending) {
+		m.setTakes(p, known)
 		to := foreign
 		if m.ours(p.Pod) {
 			to = used
 		}
-		if to[p.node] == nil {
-			to[p.node] = make(map[string]int64)
-		}
-		to[p.node]["pods"]++
-		for name, use := range m.takes(p) {
-			to[p.node][name] += use.PerCore
+		for name, v := range p.takes {
+			to[[2]string{p.node, name}] += v
 		}
 	}
 	skews := m.skews()
 	seen := make(map[string]int)
 	for _, n := range m.objects.Nodes {
 		left := func(name string, total int64) int64 {
-			return max(0, total-foreign[n.Name][name], used[n.Name][name])
+			at := [2]string{n.Name, name}
+			return max(0, total-foreign[at], used[at])
 		}
 		x := core.Node{Name: n.Name, Down: n.Spec.Unschedulable || !ready(n), Leaf: m.leaf(n, seen), Resources: make(map[string]int64)}
-		pods := n.Status.Allocatable[v1.ResourcePods]
-		x.Cores = uint16(min(math.MaxUint16, left("pods", pods.Value())))
-		for name, unit := range m.units {
-			total := int64(0)
-			if strings.HasPrefix(name, "hostPort:") {
-				total = 1
-			}
-			if q, ok := n.Status.Allocatable[v1.ResourceName(name)]; ok {
-				total = room(v1.ResourceName(name), q) / unit
-			}
-			x.Resources[name] = left(name, total)
+		x.Cores = uint16(left(cores, allocatable(n, cores)/m.units[cores]))
+		x.GPUs = uint8(left(gpus, allocatable(n, gpus)/m.units[gpus]))
+		for name := range m.most {
+			x.Resources[name] = left(name, allocatable(n, name)/m.units[name])
 		}
 		for _, r := range m.rows {
 			if r.skew == 0 {
 				x.Resources[r.name] = left(r.name, apart)
 			} else {
-				x.Resources[r.name] = max(used[n.Name][r.name], skews[r.name][n.Name])
+				x.Resources[r.name] = max(used[[2]string{n.Name, r.name}], skews[r.name][n.Name])
 			}
 		}
 		for _, t := range n.Spec.Taints {
@@ -100,51 +104,69 @@ func (m *model) addNodes() {
 	}
 }
 
+// unitOf is the least power of two of which v has at most so many.
+func unitOf(v, most int64) int64 {
+	unit := int64(1)
+	for v/unit > most {
+		unit *= 2
+	}
+	return unit
+}
+
+// allocatable is what a node has in all, in the units of pod.requests.
+func allocatable(n *v1.Node, name string) (sum int64) {
+	switch {
+	case strings.HasPrefix(name, hostPort):
+		return 1
+	case name == cores:
+		name = string(v1.ResourceCPU)
+	case name == gpus:
+		for name, q := range n.Status.Allocatable {
+			if isGPU(string(name)) {
+				sum += room(string(name), q)
+			}
+		}
+		return sum
+	}
+	return room(name, n.Status.Allocatable[v1.ResourceName(name)])
+}
+
+// isGPU reports whether a resource is whole GPUs by its name, as nvidia.com/gpu is.
+func isGPU(name string) bool { return strings.HasSuffix(name, "/gpu") }
+
+// setTakes fills in what a pod takes: of resources rounded up, of cores and GPUs rounded down. known has
+// what pods take that are alike, as long as there are no rows.
+func (m *model) setTakes(p *pod, known map[string]map[string]int64) {
+	p.kind = p.spec
+	if p.takes = known[p.spec]; p.takes != nil {
+		return
+	}
+	p.takes = map[string]int64{cores: p.requests[string(v1.ResourceCPU)] / m.units[cores]}
+	for name, v := range p.requests {
+		if unit := m.units[name]; unit > 0 {
+			p.takes[name] = (v + unit - 1) / unit
+		}
+		if isGPU(name) {
+			p.takes[gpus] += v
+		}
+	}
+	p.takes[gpus] /= m.units[gpus]
+	for i := range m.rows {
+		if v := m.rows[i].takes(p); v > 0 {
+			p.takes[m.rows[i].name] = v
+		}
+	}
+	if len(m.rows) > 0 {
+		p.kind = hash(p.spec, p.takes)
+	} else {
+		known[p.spec] = p.takes
+	}
+}
+
 func ready(n *v1.Node) bool {
 	return !slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool {
 		return c.Type == v1.NodeReady && c.Status != v1.ConditionTrue
 	})
-}
-
-// skews are how many pods of each row of a spread a node may have, those that are not of the row taken
-// off.
-func (m *model) skews() map[string]map[string]int64 {
-	all := make(map[string]map[string]int64)
-	for i := range m.rows {
-		r := &m.rows[i]
-		if r.skew == 0 {
-			continue
-		}
-		count, others := make(map[string]int64), make(map[string]int64)
-		for _, p := range m.bound {
-			if r.selects(p.Pod) {
-				count[p.node]++
-				others[p.node] += 1 - min(1, r.takes(p))
-			}
-		}
-		var one *pod // whose nodes count: those of pods with one term are taken to be the same
-		for _, p := range slices.Concat(m.pending, m.bound) {
-			if r.takes(p) > 0 {
-				one = p
-				break
-			}
-		}
-		if one == nil {
-			continue
-		}
-		fewest := int64(math.MaxInt32) - r.skew
-		for _, n := range m.objects.Nodes {
-			if ok, err := nodeaffinity.GetRequiredNodeAffinity(one.Pod).Match(n); ok && err == nil {
-				fewest = min(fewest, count[n.Name])
-			}
-		}
-		room := make(map[string]int64)
-		for _, n := range m.objects.Nodes {
-			room[n.Name] = max(0, fewest+r.skew-others[n.Name])
-		}
-		all[r.name] = room
-	}
-	return all
 }
 
 // leaf is the name of the domain of a node's smallest label of topology, which it adds to the switches,
@@ -168,22 +190,6 @@ func (m *model) leaf(n *v1.Node, seen map[string]int) string {
 	return path
 }
 
-// takes is what a pod takes of resources and rows, in the Cluster's units, rounded up.
-func (m *model) takes(p *pod) map[string]nodeset.Use {
-	takes := make(map[string]nodeset.Use)
-	for name, v := range p.requests {
-		if unit := m.units[name]; unit > 0 {
-			takes[name] = nodeset.Use{PerCore: (v + unit - 1) / unit}
-		}
-	}
-	for i := range m.rows {
-		if v := m.rows[i].takes(p); v > 0 {
-			takes[m.rows[i].name] = nodeset.Use{PerCore: v}
-		}
-	}
-	return takes
-}
-
 // on are the names of the nodes that a pod may use; nil: all of them.
 func (m *model) on(p *pod) []string {
 	if on, ok := m.filters[p.filter]; ok {
@@ -205,13 +211,12 @@ func (m *model) on(p *pod) []string {
 	if len(on) == len(m.objects.Nodes) {
 		on = nil
 	}
-	slices.Sort(on)
 	m.filters[p.filter] = on
 	return on
 }
 
 // prefers are the nodes to which the pod's preferred affinity gives the most weight.
-func (m *model) prefers(p *pod) []string {
+func (m *model) prefers(p *pod) (best []string) {
 	if p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil {
 		return nil
 	}
@@ -219,18 +224,13 @@ func (m *model) prefers(p *pod) []string {
 	if err != nil {
 		return nil
 	}
-	best, most := []string(nil), int64(0)
+	most := int64(1)
 	for _, n := range m.objects.Nodes {
 		if w := terms.Score(n); w > most {
 			best, most = []string{n.Name}, w
-		} else if w == most && w > 0 {
+		} else if w == most {
 			best = append(best, n.Name)
 		}
 	}
 	return best
-}
-
-// equal reports whether the Cluster knows a node as it is.
-func equal(a, b core.Node) bool {
-	return maps.Equal(a.Resources, b.Resources) && a.Capacity == b.Capacity && a.Down == b.Down && a.Tier == b.Tier && a.Leaf == b.Leaf
 }

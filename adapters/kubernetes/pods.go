@@ -3,6 +3,8 @@
 package kube
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -11,6 +13,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/types"
 	helpers "k8s.io/component-helpers/resource"
 	"k8s.io/component-helpers/scheduling/corev1"
 )
@@ -33,43 +36,43 @@ type pod struct {
 	*v1.Pod
 	// group is namespace/name of the pod's group, or "".
 	group string
-	// requests has all that the pod asks for: CPU in thousandths, all else in units, rounded up.
+	// requests has all that the pod asks for: CPU in thousandths, all else in units, rounded up; itself too.
 	requests map[string]int64
-	// filter is the same for pods that may use the same nodes; kind for pods that are alike.
-	filter, kind string
+	// filter is the same for pods that may use the same nodes; spec for pods that ask for the same.
+	filter, spec string
 	// rows are those of the pod's own terms.
 	rows []row
-	// node is where the pod is, or is being bound, in this round; "": nowhere.
-	node string
-	// leaves says that the pod is being deleted or evicted.
-	leaves bool
 	// refused says what the pod asks for that can't be expressed; "": nothing.
 	refused string
+
+	// In this round: node is where the pod is, or is being bound; "": nowhere. leaves says that it is
+	// being deleted or evicted. takes is requests and rows in the Cluster's units. Pods of the same kind
+	// are alike.
+	node   string
+	leaves bool
+	takes  map[string]int64
+	kind   string
 }
 
 func newPod(p *v1.Pod) *pod {
-	x := &pod{Pod: p, requests: make(map[string]int64)}
+	x := &pod{Pod: p, requests: map[string]int64{string(v1.ResourcePods): 1}, refused: refusal(p), rows: rowsOf(p)}
 	if g := p.Labels[GroupLabel]; g != "" {
 		x.group = p.Namespace + "/" + g
 	}
 	for name, q := range helpers.PodRequests(p, helpers.PodResourcesOptions{}) {
-		if v := amount(name, q); v > 0 {
+		if v := amount(string(name), q); v > 0 {
 			x.requests[string(name)] = v
 		}
 	}
 	for _, c := range p.Spec.Containers {
 		for _, port := range c.Ports {
 			if port.HostPort > 0 {
-				x.requests[fmt.Sprint("hostPort:", port.HostPort, "/", port.Protocol)] = 1
+				x.requests[fmt.Sprint(hostPort, port.HostPort, "/", port.Protocol)] = 1
 			}
 		}
 	}
-	node, _ := json.Marshal([]any{p.Spec.NodeSelector, p.Spec.Affinity, p.Spec.Tolerations})
-	x.filter = p.Namespace + string(node)
-	kind, _ := json.Marshal([]any{x.requests, p.Spec.TopologySpreadConstraints, p.Spec.PriorityClassName, p.Labels[QueueLabel]})
-	x.kind = x.filter + string(kind) // encoding/json sorts maps
-	x.refused = refusal(p)
-	x.rows = rowsOf(p)
+	x.filter = hash(p.Namespace, p.Spec.NodeSelector, p.Spec.Affinity, p.Spec.Tolerations)
+	x.spec = hash(x.filter, x.requests, p.Spec.TopologySpreadConstraints, p.Spec.PriorityClassName, p.Labels[QueueLabel])
 	return x
 }
 
@@ -81,20 +84,14 @@ func refusal(p *v1.Pod) string {
 	case slices.ContainsFunc(p.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil }):
 		return "persistent volumes are not supported"
 	}
-	for _, t := range required(p, false) {
-		switch {
-		case t.NamespaceSelector != nil:
-			return "affinity with a namespaceSelector is not supported"
-		case t.MatchLabelKeys != nil || t.MismatchLabelKeys != nil:
-			return "affinity with matchLabelKeys is not supported"
+	for _, t := range slices.Concat(required(p, false), required(p, true)) {
+		if t.NamespaceSelector != nil || t.MatchLabelKeys != nil || t.MismatchLabelKeys != nil {
+			return "affinity and anti-affinity with a namespaceSelector or matchLabelKeys are not supported"
 		}
 	}
 	for _, t := range required(p, true) {
-		switch {
-		case t.TopologyKey != v1.LabelHostname:
+		if t.TopologyKey != v1.LabelHostname {
 			return "required anti-affinity is supported for " + v1.LabelHostname + " only, not for " + t.TopologyKey
-		case t.NamespaceSelector != nil || t.MatchLabelKeys != nil || t.MismatchLabelKeys != nil:
-			return "anti-affinity with a namespaceSelector or matchLabelKeys is not supported"
 		}
 	}
 	for _, s := range p.Spec.TopologySpreadConstraints {
@@ -118,22 +115,28 @@ func required(p *v1.Pod, anti bool) []v1.PodAffinityTerm {
 	return nil
 }
 
-// amount is a quantity in the units of pod.requests, rounded up.
-func amount(name v1.ResourceName, q resource.Quantity) int64 {
-	if name == v1.ResourceCPU {
+// amount is a quantity in the units of pod.requests, rounded up; quantity is the quantity of an amount.
+func amount(name string, q resource.Quantity) int64 {
+	if name == string(v1.ResourceCPU) {
 		return q.MilliValue()
 	}
 	return q.Value()
 }
 
-// room is a quantity in the same units, rounded down.
-func room(name v1.ResourceName, q resource.Quantity) int64 {
-	v := amount(name, q)
-	up := resource.NewQuantity(v, resource.DecimalSI)
-	if name == v1.ResourceCPU {
-		up = resource.NewMilliQuantity(v, resource.DecimalSI)
+func quantity(name string, v int64) *resource.Quantity {
+	switch v1.ResourceName(name) {
+	case v1.ResourceCPU:
+		return resource.NewMilliQuantity(v, resource.DecimalSI)
+	case v1.ResourceMemory, v1.ResourceEphemeralStorage:
+		return resource.NewQuantity(v, resource.BinarySI)
 	}
-	if up.Cmp(q) > 0 {
+	return resource.NewQuantity(v, resource.DecimalSI)
+}
+
+// room is a quantity in the units of pod.requests, rounded down.
+func room(name string, q resource.Quantity) int64 {
+	v := amount(name, q)
+	if quantity(name, v).Cmp(q) > 0 {
 		v--
 	}
 	return max(0, v)
@@ -154,6 +157,25 @@ func (p *pod) priority() int32 { return corev1.PodPriority(p.Pod) }
 
 // over reports whether the pod holds nothing any more.
 func over(p *v1.Pod) bool { return p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed }
+
+// podCache keeps what was made of pods.
+type podCache map[types.UID]*pod
+
+func (c podCache) of(p *v1.Pod) *pod {
+	if x := c[p.UID]; x != nil && x.ResourceVersion == p.ResourceVersion && x.Name == p.Name {
+		x.Pod = p
+		return x
+	}
+	c[p.UID] = newPod(p)
+	return c[p.UID]
+}
+
+// hash is the same for the same values.
+func hash(values ...any) string {
+	text, _ := json.Marshal(values) // which sorts maps
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:8])
+}
 
 // sorted are the keys of m, ascending.
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/nodeset"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
@@ -81,8 +80,8 @@ func (q *Quotas) queue(p *pod) *Queue {
 }
 
 // quotaUnit is the unit of quotas: MiB of memory and disk, since a charge has 40 bits.
-func quotaUnit(name v1.ResourceName) int64 {
-	if name == v1.ResourceMemory || name == v1.ResourceEphemeralStorage {
+func quotaUnit(name string) int64 {
+	if quantity(name, 0).Format == resource.BinarySI {
 		return 1 << 20
 	}
 	return 1
@@ -94,22 +93,32 @@ func (x *Queue) shared(name v1.ResourceName) string {
 }
 
 // counts is what a pod counts against quotas.
-func (m *model) counts(p *pod) map[string]nodeset.Use {
+func (m *model) counts(p *pod) map[string]int64 {
 	x := m.objects.Quotas.queue(p)
 	if x == nil {
 		return nil
 	}
-	counts := make(map[string]nodeset.Use)
+	counts := make(map[string]int64)
 	for name := range x.Nominal {
-		if v, unit := p.requests[string(name)], quotaUnit(name); v > 0 {
-			v = (v + unit - 1) / unit
-			counts[x.own(name)] = nodeset.Use{PerCore: v}
+		if v, unit := p.requests[string(name)], quotaUnit(string(name)); v > 0 {
+			counts[x.own(name)] = (v + unit - 1) / unit
 			if x.Cohort != "" {
-				counts[x.shared(name)] = nodeset.Use{PerCore: v}
+				counts[x.shared(name)] = counts[x.own(name)]
 			}
 		}
 	}
 	return counts
+}
+
+// countsOf is what the pods of a job count together.
+func (m *model) countsOf(j *job) map[string]int64 {
+	sum := make(map[string]int64)
+	for _, pods := range j.parts {
+		for name, v := range m.counts(pods[0]) {
+			sum[name] += v * int64(len(pods))
+		}
+	}
+	return sum
 }
 
 // addQuotas has the limits of queues and cohorts, what running jobs count, and who may take back what was
@@ -152,14 +161,8 @@ func (m *model) addQuotas() {
 	used, borrower := make(map[string]int64), make(map[int]int32) // the highest priority of a cohort's
 	cohorts := q.cohorts()
 	for _, id := range ids {
-		s := m.running[id]
-		s.Counts = make(map[string]int64)
-		for _, pods := range m.members[id] {
-			for name, use := range m.counts(pods[0]) {
-				s.Counts[name] += use.PerCore * int64(len(pods))
-			}
-		}
-		first := m.members[id][0][0]
+		s, first := m.running[id], m.jobs[id].parts[0][0]
+		s.Counts = m.countsOf(m.jobs[id])
 		if x := q.queue(first); x != nil && x.Cohort != "" && exceeds(used, s.Counts, nominal, x) {
 			s.Class, _ = slices.BinarySearch(cohorts, x.Cohort)
 			borrower[s.Class] = max(borrower[s.Class], first.priority())
@@ -171,19 +174,10 @@ func (m *model) addQuotas() {
 	}
 	for i := range m.waiting {
 		spec := &m.waiting[i]
-		first := m.members[spec.ID][0][0]
-		counts := make(map[string]int64)
-		for name, use := range spec.Counts {
-			counts[name] += use.PerCore * int64(spec.Cores)
-		}
-		for _, part := range spec.Components {
-			for name, use := range part.Counts {
-				counts[name] += use.PerCore * int64(part.Cores)
-			}
-		}
+		j := m.jobs[spec.ID]
+		first, x := j.parts[0][0], q.queue(j.parts[0][0])
 		for class, highest := range borrower {
-			x := q.queue(first)
-			within := x != nil && x.Cohort == cohorts[class] && !exceeds(used, counts, nominal, x)
+			within := x != nil && x.Cohort == cohorts[class] && !exceeds(used, m.countsOf(j), nominal, x)
 			if within || spec.Preempts != 0 && first.priority() > highest {
 				spec.Preempts |= 1 << class
 			}
@@ -203,5 +197,5 @@ func exceeds(used, more, nominal map[string]int64, x *Queue) bool {
 
 // whole is a quota in whole units.
 func whole(name v1.ResourceName, q resource.Quantity) int64 {
-	return min(room(name, q)/quotaUnit(name), bids.MaxRate)
+	return min(room(string(name), q)/quotaUnit(string(name)), bids.MaxRate)
 }

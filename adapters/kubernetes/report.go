@@ -3,18 +3,17 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
-	"strconv"
+	"maps"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/aucsched/aucsched/core"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -23,8 +22,7 @@ const (
 	sayAgain   = 30 * time.Second // after which a pod may be told something else
 	maxTold    = 200              // pods in a round
 	maxRivals  = 2                // that a message names
-	clock      = "15:04 on 2 Jan"
-	explainGap = time.Second // a job each
+	explainGap = time.Second      // a job each
 )
 
 // report tells users why their pods wait: by the condition PodScheduled of each pod, and by an event for
@@ -51,27 +49,11 @@ func (r *report) tell(ctx context.Context, s *Scheduler, m *model, cycle *core.C
 	for _, p := range m.pending {
 		pending[p.UID] = true
 	}
-	for id := range r.told {
-		if !pending[id] {
-			delete(r.told, id)
-		}
-	}
-	waiting := s.mirror.Waiting()
-	jobs := make(map[string]bool, len(waiting))
-	for _, w := range waiting {
-		jobs[w.Job] = true
-	}
-	for id := range r.explained {
-		if !jobs[id] {
-			delete(r.explained, id)
-		}
-	}
+	maps.DeleteFunc(r.told, func(id types.UID, _ said) bool { return !pending[id] })
+	maps.DeleteFunc(r.explained, func(id string, _ said) bool { return m.jobs[id] == nil })
 	left := maxTold
-	for _, w := range waiting {
-		if w.Why == 0 { // not looked at yet
-			continue
-		}
-		for k, p := range slices.Concat(m.members[w.Job]...) {
+	for _, w := range cycle.Waiting {
+		for k, p := range m.jobs[w.Job].pods() {
 			if left > 0 && r.say(ctx, s, p, r.message(ctx, s, m, w), k == 0) {
 				left--
 			}
@@ -90,68 +72,61 @@ func (r *report) message(ctx context.Context, s *Scheduler, m *model, w core.Wai
 	if (!ok || m.now.Sub(x.at) > sayAgain) && m.now.After(r.next) {
 		begin := time.Now()
 		x = said{w.Reason, m.now}
-		if e, err := s.mirror.Explain(ctx, w.Job, core.ExplainOptions{}); err == nil {
-			x.message = m.inWords(w, e, s.mirror.waiting[w.Job], s.mirror.running)
+		if e, err := s.cluster.Explain(ctx, w.Job, core.ExplainOptions{}); err == nil {
+			x.message = m.inWords(w, e)
 		}
 		r.explained[w.Job] = x
 		r.next = time.Now().Add(max(explainGap, 10*time.Since(begin)))
 	}
-	if x.message != "" {
-		return x.message
-	}
-	return w.Reason
+	return cmp.Or(x.message, w.Reason)
 }
 
 // inWords says what a job lacks, who holds it, and until when.
-func (m *model) inWords(w core.Waiting, x *core.Explanation, spec core.JobSpec, running map[string]core.Start) string {
-	var b strings.Builder
-	b.WriteString(w.Reason)
+func (m *model) inWords(w core.Waiting, x *core.Explanation) string {
+	text := w.Reason
 	if len(x.Lacks) > 0 {
-		b.WriteString(": waits for " + lack(&x.Lacks[0], spec, m.units))
+		text += ": waits for " + m.lack(&x.Lacks[0])
 	}
 	word := ", behind "
 	for _, rival := range x.Rivals[:min(maxRivals, len(x.Rivals))] {
-		if runs, ok := running[rival.ID]; ok {
-			b.WriteString(", held by " + rival.ID)
-			if runs.End.Sub(m.now) < never/2 {
-				b.WriteString(" until " + runs.End.UTC().Format(clock))
-			}
+		if rival.Role == "running" {
+			text += ", held by " + rival.ID + at(" until ", m.running[rival.ID].End, m.now)
 			continue
 		}
-		b.WriteString(word + rival.ID)
+		text += word + rival.ID
 		word = " and "
 	}
-	if !w.Expected.IsZero() && w.Expected.Sub(m.now) < never/2 {
-		b.WriteString(", expected to start at " + w.Expected.UTC().Format(clock))
-	}
-	return b.String()
+	return text + at(", expected to start at ", w.Expected, m.now)
 }
 
-// lack says how much is missing of what: of a resource where all pods are alike, or for how many pods.
-func lack(l *core.Lack, spec core.JobSpec, units map[string]int64) string {
-	missing := max(0, l.Needs-l.Has)
-	each := spec.Takes[l.Row].PerCore * units[l.Row]
+// at is a time in words; "" if it is not known.
+func at(words string, t, now time.Time) string {
+	if t.IsZero() || t.Sub(now) > never/2 {
+		return ""
+	}
+	return words + t.UTC().Format("15:04 on 2 Jan")
+}
+
+// lack says how much of what is missing.
+func (m *model) lack(l *core.Lack) string {
+	missing, row, each := max(0, l.Needs-l.Has), l.Row, l.Each[l.Row]
+	switch strings.TrimSuffix(row, "_per_node") {
+	case cores:
+		row, each = string(v1.ResourceCPU), l.Each[string(v1.ResourceCPU)]
+	case gpus:
+		row, each = "GPUs", l.Each[gpus]*m.units[gpus]
+	}
 	switch {
-	case l.In == "cores" && each > 0 && len(spec.Components) == 0:
-		return fmt.Sprintf("%s of %s %s", inUnits(l.Row, missing*each), inUnits(l.Row, l.Needs*each), l.Row)
+	case l.In == "quota":
+		_, name, _ := strings.Cut(row, ": ")
+		unit := quotaUnit(name)
+		return fmt.Sprintf("%s of %s of %s", quantity(name, missing*unit), quantity(name, l.Needs*unit), row)
+	case each > 0 && l.In == "nodes":
+		return fmt.Sprintf("%d of %d nodes with %s %s", missing, l.Needs, quantity(row, each*max(m.units[row], 1)), row)
 	case l.In == "cores":
-		return fmt.Sprintf("room for %d of %d pods (%s)", missing, l.Needs, l.Row)
-	case l.In == "nodes":
-		return fmt.Sprintf("%d of %d nodes (%s)", missing, l.Needs, l.Row)
+		return fmt.Sprintf("room for %d of %d pods (%s)", missing, l.Needs, row)
 	}
-	_, name, _ := strings.Cut(l.Row, ": ")
-	unit := quotaUnit(v1.ResourceName(name))
-	return fmt.Sprintf("%s of %s of %s", inUnits(name, missing*unit), inUnits(name, l.Needs*unit), l.Row)
-}
-
-func inUnits(name string, v int64) string {
-	switch v1.ResourceName(name) {
-	case v1.ResourceCPU:
-		return resource.NewMilliQuantity(v, resource.DecimalSI).String()
-	case v1.ResourceMemory, v1.ResourceEphemeralStorage:
-		return resource.NewQuantity(v, resource.BinarySI).String()
-	}
-	return strconv.FormatInt(v, 10)
+	return fmt.Sprintf("%d of %d %s (%s)", missing, l.Needs, l.In, row)
 }
 
 // say writes the message into the pod's condition, and as an event too if loud. It reports whether there

@@ -3,12 +3,13 @@
 package kube
 
 import (
-	"encoding/json"
+	"math"
 	"slices"
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/component-helpers/scheduling/corev1/nodeaffinity"
 )
 
 // apart is what a pod takes of the row of its own anti-affinity: all that a node has.
@@ -33,27 +34,26 @@ func rowsOf(p *v1.Pod) (rows []row) {
 		if t.TopologyKey != v1.LabelHostname {
 			continue
 		}
-		namespaces := t.Namespaces
-		if len(namespaces) == 0 {
-			namespaces = []string{p.Namespace}
-		}
-		rows = append(rows, newRow("apart", namespaces, t.LabelSelector, 0))
+		rows = append(rows, newRow("apart", p, t.Namespaces, t.LabelSelector, 0))
 	}
 	for _, s := range p.Spec.TopologySpreadConstraints {
 		if s.WhenUnsatisfiable == v1.DoNotSchedule && s.TopologyKey == v1.LabelHostname {
-			rows = append(rows, newRow("spread", []string{p.Namespace}, s.LabelSelector, int64(s.MaxSkew)))
+			rows = append(rows, newRow("spread", p, nil, s.LabelSelector, int64(s.MaxSkew)))
 		}
 	}
 	return rows
 }
 
-func newRow(kind string, namespaces []string, s *metav1.LabelSelector, skew int64) row {
+// newRow is a row for the pods of some namespaces; without any, of those in that of p.
+func newRow(kind string, p metav1.Object, namespaces []string, s *metav1.LabelSelector, skew int64) row {
+	if len(namespaces) == 0 {
+		namespaces = []string{p.GetNamespace()}
+	}
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
 		selector = labels.Nothing()
 	}
-	key, _ := json.Marshal([]any{namespaces, selector.String(), skew})
-	return row{kind + ":" + hash(key), namespaces, selector, skew}
+	return row{kind + ":" + hash(namespaces, selector.String(), skew), namespaces, selector, skew}
 }
 
 func (r *row) selects(p *v1.Pod) bool {
@@ -82,11 +82,7 @@ func (m *model) near(p *pod) (on map[string]bool, within []string, ok bool) {
 			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{GroupLabel: p.Labels[GroupLabel]}}})
 	}
 	for _, t := range terms {
-		namespaces := t.Namespaces
-		if len(namespaces) == 0 {
-			namespaces = []string{p.Namespace}
-		}
-		r := newRow("near", namespaces, t.LabelSelector, 0)
+		r := newRow("near", p, t.Namespaces, t.LabelSelector, 0)
 		values := make(map[string]bool)
 		for _, x := range m.bound {
 			if n := m.byName[x.node]; n != nil && r.selects(x.Pod) && n.Labels[t.TopologyKey] != "" {
@@ -109,4 +105,45 @@ func (m *model) near(p *pod) (on map[string]bool, within []string, ok bool) {
 		}
 	}
 	return on, within, true
+}
+
+// skews are how many pods of each row of a spread a node may have, those that are not of the row taken
+// off.
+func (m *model) skews() map[string]map[string]int64 {
+	all := make(map[string]map[string]int64)
+	for i := range m.rows {
+		r := &m.rows[i]
+		if r.skew == 0 {
+			continue
+		}
+		count, others := make(map[string]int64), make(map[string]int64)
+		for _, p := range m.bound {
+			if r.selects(p.Pod) {
+				count[p.node]++
+				others[p.node] += 1 - min(1, r.takes(p))
+			}
+		}
+		var one *pod // whose nodes count: those of pods with one term are taken to be the same
+		for _, p := range slices.Concat(m.pending, m.bound) {
+			if r.takes(p) > 0 {
+				one = p
+				break
+			}
+		}
+		if one == nil {
+			continue
+		}
+		fewest := int64(math.MaxInt32) - r.skew
+		for _, n := range m.objects.Nodes {
+			if ok, err := nodeaffinity.GetRequiredNodeAffinity(one.Pod).Match(n); ok && err == nil {
+				fewest = min(fewest, count[n.Name])
+			}
+		}
+		room := make(map[string]int64)
+		for _, n := range m.objects.Nodes {
+			room[n.Name] = max(0, fewest+r.skew-others[n.Name])
+		}
+		all[r.name] = room
+	}
+	return all
 }

@@ -3,10 +3,11 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
-	"slices"
+	"maps"
 	"sync"
 	"time"
 
@@ -47,39 +48,34 @@ type Config struct {
 // Scheduler schedules pods until its context ends. There may be one at a time for a cluster.
 type Scheduler struct {
 	Config
-	known  podCache
-	mirror *mirror
-	dirty  chan struct{}
-	work   chan func()
-	idle   sync.WaitGroup
-	report report
+	cluster *core.Cluster // of this round
+	known   podCache
+	dirty   chan struct{}
+	slots   chan struct{} // one for each worker
+	idle    sync.WaitGroup
+	report  report
+	since   map[string]time.Time // of groups that lack pods
 
-	mu sync.Mutex
-	// assumed says where pods are that are being bound, or are and the informer has not shown it yet.
-	assumed map[types.UID]string
-	leaving map[types.UID]bool // being evicted
-	doomed  map[types.UID]bool // to be evicted once the informer shows them bound
-	since   map[string]time.Time
+	mu    sync.Mutex
+	fates map[types.UID]fate
 	// quotas are what quotasOf, the ConfigMap's text, last said without a fault.
 	quotas   *Quotas
 	quotasOf string
 }
 
+// fate is what is being done to a pod, and the informer has not shown yet.
+type fate struct {
+	node   string // where it is being bound, or is
+	leaves bool   // it is being evicted
+	doomed bool   // it is to be evicted once the informer shows it bound
+}
+
 // Run schedules until ctx ends; the caller is the leader all that time. It returns when nothing is being
 // bound any more.
 func (s *Scheduler) Run(ctx context.Context) error {
-	s.known, s.dirty, s.work = make(podCache), make(chan struct{}, 1), make(chan func())
-	s.assumed, s.leaving, s.since = make(map[types.UID]string), make(map[types.UID]bool), make(map[string]time.Time)
-	s.doomed = make(map[types.UID]bool)
+	s.known, s.dirty, s.slots = make(podCache), make(chan struct{}, 1), make(chan struct{}, s.Workers)
+	s.fates, s.since = make(map[types.UID]fate), make(map[string]time.Time)
 	s.report.init()
-	for range s.Workers {
-		go func() {
-			for do := range s.work {
-				do()
-				s.idle.Done()
-			}
-		}()
-	}
 	read, err := s.watch(ctx)
 	if err != nil {
 		return err
@@ -92,7 +88,6 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			s.idle.Wait()
-			close(s.work)
 			return nil
 		case <-s.dirty:
 		case <-tick.C:
@@ -101,7 +96,6 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		if err := s.round(ctx, read()); err != nil && ctx.Err() == nil {
 			s.Log.Error("a round failed; the next one begins anew", "error", err)
 			s.Metrics.Failed.Add(1)
-			s.mirror = nil
 			s.changed()
 		}
 		select {
@@ -119,48 +113,45 @@ func (s *Scheduler) changed() {
 	}
 }
 
-// round tells the Cluster what has changed, has it decide, and does what it says.
+// round has the Cluster decide on the objects, and does what it says.
 func (s *Scheduler) round(ctx context.Context, o *Objects) error {
 	begin := time.Now()
-	nodeOf := s.where(o.Pods)
+	fates := s.catchUp(o.Pods)
 	m := newModel(s.Options, o, begin, func(p *v1.Pod) *pod {
-		x := s.known.of(p)
-		x.node, x.leaves = nodeOf(p), p.DeletionTimestamp != nil || s.goes(p)
+		x, f := s.known.of(p), fates[p.UID]
+		x.node, x.leaves = cmp.Or(p.Spec.NodeName, f.node), p.DeletionTimestamp != nil || f.leaves || f.doomed
 		return x
 	})
-	if !s.mirror.fits(m) {
-		x, err := newMirror(core.ClusterOptions{Deadline: s.Deadline, StrictPreemption: true}, m)
-		if err != nil {
-			return err
-		}
-		s.mirror = x
-	}
-	if err := s.mirror.tell(m); err != nil {
+	var err error
+	s.cluster, err = m.cluster(core.ClusterOptions{Continues: s.cluster, Deadline: s.Deadline, StrictPreemption: true})
+	if err != nil {
 		return err
 	}
 	told := time.Now()
-	cycle, err := s.mirror.Decide(ctx)
+	cycle, err := s.cluster.Decide(ctx)
 	if err != nil {
 		return err
 	}
 	decided := time.Now()
-	s.mirror.started(cycle.Starts)
+	starts := make(map[string]bool) // groups
 	for _, start := range cycle.Starts {
 		if err := s.launch(ctx, m, start); err != nil {
 			return err
 		}
+		starts[m.jobs[start.Job].parts[0][0].group] = true
+		m.running[start.Job] = start
 	}
 	for _, x := range cycle.Preempted {
-		victims := slices.Concat(m.members[x.Job]...)
+		victims := m.jobs[x.Job].pods()
 		for _, p := range m.pending { // of the same group, and started in this round
-			if victims[0].group != "" && p.group == victims[0].group && s.binds(p) {
+			if p.group != "" && p.group == victims[0].group && starts[p.group] && s.fate(p).node != "" {
 				victims = append(victims, p)
 			}
 		}
 		s.evictAll(ctx, victims, "Preempted", "stopped for "+x.For[0])
 	}
 	for _, p := range m.bound {
-		if s.doomed[p.UID] && p.Spec.NodeName != "" {
+		if fates[p.UID].doomed && p.Spec.NodeName != "" {
 			s.evictAll(ctx, []*pod{p}, "Preempted", "its group was stopped")
 		}
 	}
@@ -173,60 +164,58 @@ func (s *Scheduler) round(ctx context.Context, o *Objects) error {
 	return nil
 }
 
-// where says where pods are. Assumptions that the informer has caught up with are over.
-func (s *Scheduler) where(pods []*v1.Pod) func(*v1.Pod) string {
+// catchUp forgets what the informer shows by now, and returns what is left.
+func (s *Scheduler) catchUp(pods []*v1.Pod) map[types.UID]fate {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	there, bound := make(map[types.UID]bool, len(pods)), make(map[types.UID]string, len(pods))
-	nodes := make(map[types.UID]string, len(s.assumed))
+	left := make(map[types.UID]fate)
 	for _, p := range pods {
-		there[p.UID], bound[p.UID] = true, p.Spec.NodeName
-		if node, ok := s.assumed[p.UID]; ok && p.Spec.NodeName == "" {
-			nodes[p.UID] = node
-		} else if ok {
-			delete(s.assumed, p.UID)
-		}
-	}
-	for id := range s.assumed {
-		if !there[id] {
-			delete(s.assumed, id)
-		}
-	}
-	for id := range s.leaving {
-		if !there[id] {
-			delete(s.leaving, id)
-		}
-	}
-	for id := range s.doomed { // it may not have been bound after all
-		if !there[id] || bound[id] == "" && nodes[id] == "" {
-			delete(s.doomed, id)
-		}
-	}
-	for id := range s.known {
-		if !there[id] {
-			delete(s.known, id)
-		}
-	}
-	return func(p *v1.Pod) string {
+		f, ok := s.fates[p.UID]
 		if p.Spec.NodeName != "" {
-			return p.Spec.NodeName
+			f.node = ""
+		} else if f.node == "" {
+			f.doomed = false // it has not been bound after all
 		}
-		return nodes[p.UID]
+		if ok && f != (fate{}) {
+			left[p.UID] = f
+		}
 	}
+	s.fates = left
+	if len(s.known) > 2*len(pods)+1000 { // most of them are gone
+		clear(s.known)
+	}
+	return maps.Clone(left)
+}
+
+// fate is what is being done to a pod; change changes it.
+func (s *Scheduler) fate(p *pod) fate {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fates[p.UID]
+}
+
+func (s *Scheduler) change(id types.UID, change func(*fate)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.fates[id]
+	change(&f)
+	s.fates[id] = f
 }
 
 // launch binds the pods of a job to the nodes it got. Pods of one part are alike.
 func (s *Scheduler) launch(ctx context.Context, m *model, start core.Start) error {
+	j := m.jobs[start.Job]
 	for k, part := range append([]core.Start{start}, start.Components...) {
-		pods := m.members[start.Job][k]
+		pods := j.parts[k]
 		for _, share := range part.Nodes {
-			if share.Cores > len(pods) {
+			n := cmp.Or(j.each[start.Alternative][k], share.Cores)
+			if n > len(pods) {
 				return fmt.Errorf("%s: part %d got more nodes than it has pods", start.Job, k)
 			}
-			for _, p := range pods[:share.Cores] {
+			for _, p := range pods[:n] {
 				s.bind(ctx, p.Pod, share.Node)
 			}
-			pods = pods[share.Cores:]
+			pods = pods[n:]
 		}
 	}
 	return nil
@@ -235,9 +224,7 @@ func (s *Scheduler) launch(ctx context.Context, m *model, start core.Start) erro
 // bind binds a pod, and tries again until the server has said yes or no: the pod's place is its own
 // meanwhile, so that a group stays whole.
 func (s *Scheduler) bind(ctx context.Context, p *v1.Pod, node string) {
-	s.mu.Lock()
-	s.assumed[p.UID] = node
-	s.mu.Unlock()
+	s.change(p.UID, func(f *fate) { f.node = node })
 	binding := &v1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID},
 		Target: v1.ObjectReference{Kind: "Node", Name: node}}
 	s.do(func() {
@@ -267,13 +254,11 @@ func (s *Scheduler) settle(ctx context.Context, p *v1.Pod, cause error) bool {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return false
 	}
-	s.mu.Lock()
-	if err == nil && now.UID == p.UID && now.Spec.NodeName != "" {
-		s.assumed[p.UID] = now.Spec.NodeName
-	} else {
-		delete(s.assumed, p.UID)
+	node := ""
+	if err == nil && now.UID == p.UID {
+		node = now.Spec.NodeName
 	}
-	s.mu.Unlock()
+	s.change(p.UID, func(f *fate) { f.node = node })
 	s.changed()
 	return true
 }
@@ -282,16 +267,12 @@ func (s *Scheduler) settle(ctx context.Context, p *v1.Pod, cause error) bool {
 // Budgets that forbid it are heard.
 func (s *Scheduler) evictAll(ctx context.Context, pods []*pod, reason, why string) {
 	for _, p := range pods {
-		s.mu.Lock()
-		leaves := s.leaving[p.UID] || p.DeletionTimestamp != nil
-		if p.Spec.NodeName == "" {
-			s.doomed[p.UID], leaves = true, true
-		} else if !leaves {
-			s.leaving[p.UID] = true
-			delete(s.doomed, p.UID)
+		if p.DeletionTimestamp != nil || s.fate(p).leaves {
+			continue
 		}
-		s.mu.Unlock()
-		if leaves {
+		bound := p.Spec.NodeName != ""
+		s.change(p.UID, func(f *fate) { f.leaves, f.doomed = bound, !bound })
+		if !bound {
 			continue
 		}
 		s.do(func() {
@@ -303,41 +284,24 @@ func (s *Scheduler) evictAll(ctx context.Context, pods []*pod, reason, why strin
 				s.Events.Event(p.Pod, v1.EventTypeWarning, reason, why)
 				return
 			}
-			s.mu.Lock()
-			delete(s.leaving, p.UID)
-			s.mu.Unlock()
+			s.change(p.UID, func(f *fate) { f.leaves = false })
 			s.Log.Warn("not evicted", "pod", p.name(), "error", err)
 		})
 	}
 }
 
-// binds reports whether a pod is being bound.
-func (s *Scheduler) binds(p *pod) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.assumed[p.UID] != ""
-}
-
-// goes reports whether a pod is being evicted.
-func (s *Scheduler) goes(p *v1.Pod) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.leaving[p.UID] || s.doomed[p.UID]
-}
-
-// do has a worker do something.
+// do has a worker do something, once one is free.
 func (s *Scheduler) do(f func()) {
-	s.idle.Add(1)
-	s.work <- f
+	s.slots <- struct{}{}
+	s.idle.Go(func() {
+		f()
+		<-s.slots
+	})
 }
 
 // breakUp evicts groups that have lacked pods for too long.
 func (s *Scheduler) breakUp(ctx context.Context, m *model) {
-	for name := range s.since {
-		if m.broken[name] == nil {
-			delete(s.since, name)
-		}
-	}
+	maps.DeleteFunc(s.since, func(name string, _ time.Time) bool { return m.broken[name] == nil })
 	for name, pods := range m.broken {
 		if _, ok := s.since[name]; !ok {
 			s.since[name] = m.now

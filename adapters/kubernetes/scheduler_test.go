@@ -38,7 +38,7 @@ func TestGangsStartWhole(t *testing.T) {
 	s.start(nil)
 	all := s.bound(3)
 	require.Empty(t, all["b-0"].Spec.NodeName)
-	s.told("b-1", "waits for 4 of 8 cpu, held by group default/a until ")
+	s.told("b-1", "waits for 1 of 1 nodes with 8 cpu, held by group default/a until ")
 	for name := range all {
 		if strings.HasPrefix(name, "a-") {
 			require.NoError(t, s.CoreV1().Pods("default").Delete(context.Background(), name, metav1.DeleteOptions{}))
@@ -248,6 +248,6 @@ func TestElasticGroupsStayInTheirRack(t *testing.T) {
 	s := newServer(t, append([]runtime.Object{a, b}, inGroup("g", 2, g...)...)...)
 	s.start(nil)
 	s.bound(2)
-	s.told("g-2", "waits for 1 of 1 nodes (cpu)")
+	s.told("g-2", "waits for 1 of 1 nodes with 4 cpu")
 	s.bound(2)
 }
