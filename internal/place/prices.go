@@ -27,11 +27,11 @@ const MaxWeight = 1 << 16
 const farthest = 1 << 32
 
 // Prices says what the start of a job on a node makes useless to the usual requests: GPU seconds,
-// in units of 1/MaxWeight. A node's idle GPUs are of no use to a kind of request that the node has
-// too few GPUs or cores for, as in F of Weng et al. ("Beware of Fragmentation", USENIX ATC'23).
-// Theirs is of one moment. This one is of the whole time for which the job holds its node, during
-// which what the node's other jobs hold comes free: a start that does not outlast them makes
-// little useless, as the node would not be whole sooner. All is in integers.
+// in units of 1/MaxWeight. Of a node's idle GPUs a kind of request can use as many as there are cores
+// and GPUs for whole requests; the others are of no use to it, much as in F of Weng et al. ("Beware of
+// Fragmentation", USENIX ATC'23). Theirs is of one moment. This one is of the whole time for which the
+// job holds its node, during which what the node's other jobs hold comes free: a start that does not
+// outlast them makes little useless, as the node would not be whole sooner. All is in integers.
 //
 // Reset, Hold and Settle fill it, in this order; its memory is reused.
 type Prices struct {
@@ -42,14 +42,9 @@ type Prices struct {
 	whole  []nodeset.Segment // what comes free of them
 	first  []int32           // by node: its first of frees, and one more
 	frees  []free
-	byGPU  [256]kindSet // by free GPUs: the kinds that need more
-	byCore []kindSet    // by free cores: the kinds that need more; beyond its end none does
-	weight [1 << MaxKinds]int64
-	every  kindSet // all kinds
+	kinds  []Kind
+	weight int64 // of all kinds
 }
-
-// kindSet has bit k for kind k.
-type kindSet uint8
 
 // hold is what a running job has.
 type hold struct {
@@ -70,38 +65,11 @@ type free struct {
 func (p *Prices) Reset(now int64, base *nodeset.Table, kinds []Kind) {
 	p.now, p.base, p.holds, p.bins = now, base, p.holds[:0], p.bins[:0]
 	p.first = append(p.first[:0], make([]int32, base.Len()+1)...)
-	p.learn(kinds)
-}
-
-// learn makes the tables of kinds: which of them a node can't serve, and what these weigh together.
-// A kind that wants more cores than any node has is one of those that no node can serve, so that
-// the tables are no larger than the largest node.
-func (p *Prices) learn(kinds []Kind) {
-	most, largest := 0, 0
-	for _, k := range kinds {
-		most = max(most, k.Cores)
-	}
-	for n := range p.base.Len() {
-		largest = max(largest, int(p.base.Total(n).Cores))
-	}
-	most = min(most, largest+1)
-	p.every = 1<<len(kinds) - 1
-	p.byGPU, p.byCore = [256]kindSet{}, append(p.byCore[:0], make([]kindSet, most)...)
-	for i, k := range kinds {
-		for g := range min(k.GPUs, len(p.byGPU)) {
-			p.byGPU[g] |= 1 << i
-		}
-		for c := range min(k.Cores, most) {
-			p.byCore[c] |= 1 << i
-		}
-	}
-	for set := range p.weight {
-		p.weight[set] = 0
-		for i, k := range kinds {
-			if set>>i&1 == 1 {
-				p.weight[set] += k.Weight
-			}
-		}
+	p.kinds, p.weight = append(p.kinds[:0], kinds...), 0
+	for i := range p.kinds {
+		k := &p.kinds[i]
+		k.Cores = min(k.Cores, math.MaxUint16+1) // more than any node has
+		p.weight += k.Weight
 	}
 }
 
@@ -181,12 +149,16 @@ func (p *Prices) lost(c, g, cores, gpus int) int64 {
 	return p.useless(c-cores, g-gpus) - p.useless(c, g)
 }
 
-func (p *Prices) useless(c, g int) int64 {
-	short := p.byGPU[g]
-	if c < len(p.byCore) {
-		short |= p.byCore[c]
+func (p *Prices) useless(c, g int) (sum int64) {
+	for i := range p.kinds {
+		k := &p.kinds[i]
+		n := g / k.GPUs
+		if n*k.Cores > c {
+			n = c / k.Cores
+		}
+		sum += k.Weight * int64(g-n*k.GPUs)
 	}
-	return p.weight[short] * int64(g)
+	return sum
 }
 
 // By has the next places of jobs on one node be those where a start for limit seconds costs least
@@ -230,7 +202,7 @@ func (p *Prices) ShareCost(n int, has nodeset.Capacity, cores int, share int64, 
 	}
 	r, _ := p.base.Shares()
 	limit = min(limit, farthest)
-	beside, all := min(over-p.now, limit), p.weight[p.every]
+	beside, all := min(over-p.now, limit), p.weight
 	used := all * share / p.base.TotalOf(r)[n]
 	return p.costFrom(n, has, cores, 1, limit, over) + (all-used)*(limit-beside) - used*beside
 }
