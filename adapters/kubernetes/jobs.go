@@ -286,7 +286,8 @@ func (m *model) way(parts [][]*pod, seats bool) (w core.Way, each []int, why str
 			n = 0
 		} else {
 			part.MinNodes, part.MaxNodes = len(pods)/n, len(pods)/n
-			part.TasksPerNode, part.MinGPUs = int(min(int64(n)*p.takes[cores], math.MaxUint16)), int(min(int64(n)*p.takes[gpus], math.MaxUint8))
+			part.TasksPerNode = int(min(int64(n)*p.takes[cores], math.MaxUint16))
+			part.MinGPUs = int(min(int64(n)*p.takes[gpus], math.MaxUint8))
 		}
 		ways, each = append(ways, part), append(each, n)
 	}
