@@ -25,6 +25,8 @@ func measure(b *testing.B, s Stage) {
 	}
 }
 
+// BenchmarkScan compares nodeset.Table with github.com/bits-and-blooms/bitset, plain arrays, and an
+// array of structs.
 func BenchmarkScan(b *testing.B) {
 	for _, n := range NodeCounts {
 		w, err := NewWindow(n, 1, 1)
@@ -32,6 +34,8 @@ func BenchmarkScan(b *testing.B) {
 		for _, q := range Queries(n) {
 			name := fmt.Sprintf("N=%d/gpus=%d/mincores=%d/masked=%t/", n, q.GPUs, max(q.MinCores, 1), q.Eligible != nil)
 			b.Run(name+"table", func(b *testing.B) { measure(b, Scan(w, q)) })
+			b.Run(name+"bitset", func(b *testing.B) { measure(b, bitsetScan(w, q)) })
+			b.Run(name+"arrays", func(b *testing.B) { measure(b, arrayScan(w, q)) })
 			b.Run(name+"structs", func(b *testing.B) { measure(b, NodeLoop(w, q)) })
 		}
 	}

@@ -5,6 +5,7 @@ go 1.25
 require (
 	github.com/aucsched/aucsched v0.0.0
 	github.com/aucsched/aucsched/invasive v0.0.0
+	github.com/bits-and-blooms/bitset v1.24.4
 	github.com/lanl/highs v1.0.0
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.2
 	github.com/schollz/progressbar/v3 v3.18.0

@@ -72,7 +72,7 @@ var (
 	ours     = regexp.MustCompile(`(?:^|[\s/(])aucsched ([a-z][^|;&#>)]*)`)
 	tables   = regexp.MustCompile(`go run \./benchmarks/cmd/tables ([^|;&#>]*)`)
 	tested   = regexp.MustCompile(`go test ([^|;&#>]*)`)
-	runs     = regexp.MustCompile(`-run[ =]'?([^\s']+)'?`)
+	runs     = regexp.MustCompile(`-(?:run|bench)[ =]'?([^\s'^]+)'?`)
 	packages = regexp.MustCompile(`(?:^|\s)\./(\S*)`)
 	tests    = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)`)
 )
