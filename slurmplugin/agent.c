@@ -729,7 +729,7 @@ static void _cycle(bool wanted)
 	auc_alone_begin();
 	waits = auc_holds_tend(hooks, &starts);
 	started = starts.launches_len;
-	auc_snapshot_take(&snapshot, &settings, &library, hooks,
+	auc_snapshot_take(&snapshot, &settings, &library,
 			  ++cycle_number);
 	if (!snapshot.in.jobs_len) {
 		started |= _start_overdue(NULL);
@@ -805,7 +805,7 @@ static void _shadow_cycle(bool wanted)
 	}
 	auc_shadow_begin();
 	auc_shadow_look(path);
-	auc_snapshot_take(&snapshot, &settings, &library, NULL, ++cycle_number);
+	auc_snapshot_take(&snapshot, &settings, &library, ++cycle_number);
 	auc_shadow_end();
 	locked = _unlock(since);
 	auc_figure_add(&status.snapshot_us, locked);

@@ -133,8 +133,8 @@ extern bitstr_t *auc_own_blocks(const job_record_t *job_ptr)
 		return NULL;
 	nodes = bit_copy(held);
 	own = xcalloc(known.tree.switches_len, sizeof(*own));
-	for (int n = 0; n < known.nodes; n++)
-		if ((leaves[n] != AUCSCHED_NO_SWITCH) && bit_test(held, n))
+	AUC_EACH_BIT(n, held)
+		if (leaves[n] != AUCSCHED_NO_SWITCH)
 			own[leaves[n]] = true;
 	for (int n = 0; n < known.nodes; n++)
 		if ((leaves[n] != AUCSCHED_NO_SWITCH) && own[leaves[n]])
@@ -234,14 +234,11 @@ static bitstr_t *_usable_cores(const node_record_t *node_ptr)
 /* Sets or clears the cores that a job holds, on nodes of which there are bitmaps. */
 static void _mark(const job_resources_t *held, bitstr_t **nodes, bool set)
 {
-	int first = 0, last = bit_fls(held->node_bitmap);
+	int first = 0;
 
-	for (int n = bit_ffs(held->node_bitmap); n >= 0 && n <= last; n++) {
-		int cores;
+	AUC_EACH_BIT(n, held->node_bitmap) {
+		int cores = node_record_table_ptr[n]->tot_cores;
 
-		if (!bit_test(held->node_bitmap, n))
-			continue;
-		cores = node_record_table_ptr[n]->tot_cores;
 		for (int c = 0; nodes[n] && (c < cores); c++) {
 			if (!bit_test(held->core_bitmap, first + c))
 				continue;
@@ -269,8 +266,8 @@ extern bitstr_t **auc_idle_cores(const bitstr_t *want)
 	bitstr_t **idle = xcalloc(node_record_count, sizeof(*idle));
 	job_record_t *job_ptr;
 
-	for (int n = 0; n < node_record_count; n++)
-		if (node_record_table_ptr[n] && bit_test((bitstr_t *) want, n))
+	AUC_EACH_BIT(n, want)
+		if (node_record_table_ptr[n])
 			idle[n] = _usable_cores(node_record_table_ptr[n]);
 	AUC_EACH(job_ptr, job_list)
 		if (auc_holds_nodes(job_ptr) && !auc_gave_cores(job_ptr) &&
@@ -323,9 +320,10 @@ static uint32_t _least_sockets(const part_record_t *part_ptr)
 {
 	uint32_t least = UINT16_MAX;
 
-	for (int n = 0; part_ptr->node_bitmap && (n < node_record_count); n++)
-		if (node_record_table_ptr[n] &&
-		    bit_test(part_ptr->node_bitmap, n))
+	if (!part_ptr->node_bitmap)
+		return 1;
+	AUC_EACH_BIT(n, part_ptr->node_bitmap)
+		if (node_record_table_ptr[n])
 			least = MIN(least,
 				    node_record_table_ptr[n]->tot_sockets);
 	return MAX(least, 1);

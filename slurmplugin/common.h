@@ -37,7 +37,7 @@ static inline void *auc_grow(void *array, size_t *cap, size_t len, size_t size)
 #define AUC_GROW(array, cap, len) \
 	(array) = auc_grow((array), &(cap), (len), sizeof(*(array)))
 
-/* Lists. */
+/* Lists, and bitmaps. */
 
 static inline list_itr_t *auc_each_begin(list_t *list)
 {
@@ -55,6 +55,14 @@ static inline void auc_each_end(list_itr_t **iter)
 	for (list_itr_t *x##_iter __attribute__((cleanup(auc_each_end))) = \
 		     auc_each_begin(list);				\
 	     x##_iter && ((x) = list_next(x##_iter)); )
+
+/* Goes through the bits that are set, of those that were so at first. */
+#define AUC_EACH_BIT(n, bits)						\
+	for (int n = bit_ffs((bitstr_t *) (bits)),			\
+	     n##_last = bit_fls((bitstr_t *) (bits));			\
+	     (n >= 0) && (n <= n##_last); n++)				\
+		if (!bit_test((bitstr_t *) (bits), n)) {		\
+		} else
 
 /* The data of the first entry of a gres list, which may be NULL, for a gres; NULL if there is none. */
 extern void *auc_gres_data(list_t *gres_list, uint32_t id);

@@ -438,7 +438,7 @@ static int _check_alternatives(const auc_alternative_t *alternatives, int len,
 		return _refuse_submit(err_msg, xstrdup("aucsched: this cluster takes no alternative requests (auc_alternatives=no)"),
 			       ESLURM_NOT_SUPPORTED);
 	for (int i = 0; i < len; i++)
-		if ((alternatives[i].low < alternatives[i].high) &&
+		if ((alternatives[i].gpus.low < alternatives[i].gpus.high) &&
 		    !auc_yes(slurm_conf.sched_params, "auc_gpu_ranges=", true))
 			return _refuse_submit(err_msg, xstrdup_printf("aucsched: alternative %d: this cluster takes no ranges of GPUs (auc_gpu_ranges=no)",
 							       i + 1),
@@ -557,8 +557,7 @@ static bool _asks_otherwise(const job_desc_msg_t *job_desc)
 extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 		      uint32_t submit_uid, char **err_msg)
 {
-	auc_update_t update = AUC_UPDATE_KEEPS;
-	auc_gpus_t range;
+	auc_gpus_t range, *update = NULL;
 	char *note = NULL;
 	int rc;
 
@@ -573,10 +572,10 @@ extern int job_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 	if (job_desc->tres_per_node) {
 		if ((rc = _take_range(job_desc, &note, err_msg)))
 			return rc;
-		update = auc_range_read_note(note, &range) ? AUC_UPDATE_SETS :
-			AUC_UPDATE_DROPS;
+		(void) auc_range_read_note(note, &range);
+		update = &range;
 		xfree(note);
 	}
-	auc_update_begin(job_ptr, &job_desc->tres_per_node, update, &range);
+	auc_update_begin(job_ptr, &job_desc->tres_per_node, update);
 	return SLURM_SUCCESS;
 }

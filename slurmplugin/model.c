@@ -444,9 +444,8 @@ static const extent_t *_extent(const part_record_t *part_ptr)
 			return &extents[i];
 	extent = &extents[next_extent++ % EXTENTS];
 	*extent = (extent_t) { .part_ptr = part_ptr };
-	for (int n = 0; n < node_record_count; n++)
-		if ((node_ptr = node_record_table_ptr[n]) &&
-		    bit_test(part_ptr->node_bitmap, n))
+	AUC_EACH_BIT(n, part_ptr->node_bitmap)
+		if ((node_ptr = node_record_table_ptr[n]))
 			_extend(extent, node_ptr, &differ);
 	extent->cores = differ ? 0 : extent->most_cores;
 	return extent;
@@ -788,8 +787,8 @@ static void _set_env(job_record_t *job_ptr, const auc_alternative_t *a,
 		env[len++] = xstrdup_printf(NTASKS_PER_NODE "%u", a->per_node ?
 					    a->per_node : a->tasks);
 	if (gpus)
-		env[len++] = xstrdup_printf(GPUS_PER_NODE "%s%s%u", a->type,
-					    a->type[0] ? ":" : "", gpus_each);
+		env[len++] = xstrdup_printf(GPUS_PER_NODE "%s%s%u", a->gpus.type,
+					    a->gpus.type[0] ? ":" : "", gpus_each);
 	env[len++] = xstrdup_printf(WHICH "%d", number);
 	job_ptr->details->env_sup = env;
 	job_ptr->details->env_cnt = len;
@@ -828,17 +827,16 @@ static void _set_numbers(job_record_t *job_ptr, const auc_alternative_t *a)
 	job_ptr->bit_flags |= JOB_NTASKS_SET;
 }
 
-static int _set_gres(job_record_t *job_ptr, const auc_alternative_t *a)
+static int _set_gres(job_record_t *job_ptr, const auc_gpus_t *gpus)
 {
 	auc_note_drop(&job_ptr->admin_comment, AUC_RANGE_NOTE);
-	if (!a->high)
+	if (!gpus->high)
 		return SLURM_SUCCESS;
 	job_ptr->tres_per_node = xstrdup_printf(AUC_GRES_PREFIX "gpu:%s%s%u",
-						a->type, a->type[0] ? ":" : "",
-						a->low);
-	if (a->low < a->high)
-		auc_range_add_note_of(&job_ptr->admin_comment,
-				      job_ptr->tres_per_node, a->low, a->high);
+						gpus->type, gpus->type[0] ? ":" : "",
+						gpus->low);
+	if (gpus->low < gpus->high)
+		auc_range_add_note(&job_ptr->admin_comment, gpus);
 	return auc_gres_validate(job_ptr);
 }
 
@@ -852,7 +850,7 @@ extern int auc_swap(job_record_t *job_ptr, const auc_alternative_t *a,
 		return ESLURM_TOO_MANY_REQUESTED_CPUS;
 	_keep(kept, job_ptr);
 	_set_numbers(job_ptr, a);
-	if ((rc = _set_gres(job_ptr, a)))
+	if ((rc = _set_gres(job_ptr, &a->gpus)))
 		auc_swap_back(job_ptr, kept);
 	return rc;
 }

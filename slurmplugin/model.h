@@ -395,8 +395,7 @@ extern int auc_share_device(const auc_snapshot_t *snapshot, int n, uint8_t bin,
  * stock Slurm would give the first of them. Nodes and running jobs must be there.
  */
 extern void auc_add_queue(auc_snapshot_t *snapshot,
-			  const auc_settings_t *settings,
-			  auc_select_hooks_t *hooks, uint32_t cycle);
+			  const auc_settings_t *settings, uint32_t cycle);
 
 /*
  * Which input files nodes hold, as the library is told, and the file in StateSaveLocation in which

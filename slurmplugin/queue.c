@@ -114,9 +114,7 @@ static void _and_resources(const auc_snapshot_t *s, auc_request_t *request,
 
 	if (!request->gpu_type && !memory)
 		return;
-	for (int n = 0; n < node_record_count; n++) {
-		if (!bit_test(nodes, n))
-			continue;
+	AUC_EACH_BIT(n, nodes) {
 		if (request->gpu_type && !_has_type(s, request, n))
 			bit_clear(nodes, n);
 		else if (memory && !_has_memory(s, request, n)) {
@@ -166,23 +164,24 @@ static bool _unreserved(const auc_snapshot_t *s, const job_queue_rec_t *record,
  * the library would take for never
  */
 static bool _unclaimed(const auc_snapshot_t *s, const auc_request_t *request,
-		       const auc_claims_t *claims, bitstr_t *nodes)
+		       bitstr_t *nodes)
 {
 	int64_t end = (request->job.time_limit == AUCSCHED_NO_LIMIT) ?
 		INT64_MAX : s->in.now + request->job.time_limit;
 	int least = request->layouts_len ? 1 : MAX(request->job.min_nodes, 1);
 	bool enough = bit_set_count(nodes) >= least;
 
-	auc_claims_exclude(claims, claims->len, end, nodes);
+	auc_claims_exclude(&s->claims, s->claims.len, end, nodes);
 	return !enough || (bit_set_count(nodes) >= least);
 }
 
 /* --tmp */
 static void _and_tmp_disk(uint32_t disk, bitstr_t *nodes)
 {
-	for (int n = 0; disk && (n < node_record_count); n++)
-		if (bit_test(nodes, n) &&
-		    (node_record_table_ptr[n]->config_ptr->tmp_disk < disk))
+	if (!disk)
+		return;
+	AUC_EACH_BIT(n, nodes)
+		if (node_record_table_ptr[n]->config_ptr->tmp_disk < disk)
 			bit_clear(nodes, n);
 }
 
@@ -206,9 +205,8 @@ static void _and_sockets(uint16_t cores, bitstr_t *nodes)
 	if (!cores)
 		return;
 	idle = auc_idle_cores(nodes);
-	for (int n = 0; n < node_record_count; n++)
-		if (bit_test(nodes, n) &&
-		    (_least_socket(node_record_table_ptr[n], idle[n]) < cores))
+	AUC_EACH_BIT(n, nodes)
+		if (_least_socket(node_record_table_ptr[n], idle[n]) < cores)
 			bit_clear(nodes, n);
 	auc_cores_free(idle);
 }
@@ -271,8 +269,7 @@ static void _and_company(const job_queue_rec_t *record, auc_request_t *request,
 static bool _eligible_nodes(const auc_snapshot_t *s,
 			    const job_queue_rec_t *record,
 			    auc_request_t *request, int feature,
-			    const auc_claims_t *claims, bitstr_t **nodes,
-			    const char **why)
+			    bitstr_t **nodes, const char **why)
 {
 	job_record_t *job_ptr = record->job_ptr;
 
@@ -286,7 +283,7 @@ static bool _eligible_nodes(const auc_snapshot_t *s,
 	_and_extra(job_ptr, request, *nodes);
 	_and_resources(s, request, record->part_ptr, *nodes);
 	_and_company(record, request, *nodes);
-	if (_unclaimed(s, request, claims, *nodes))
+	if (_unclaimed(s, request, *nodes))
 		return true;
 	FREE_NULL_BITMAP(*nodes);
 	return false;
@@ -295,13 +292,9 @@ static bool _eligible_nodes(const auc_snapshot_t *s,
 /* Words of a bitmap, one by one: no use is made of how Slurm keeps them. */
 static void _to_words(const bitstr_t *nodes, uint64_t *words, uint32_t len)
 {
-	bitstr_t *from = (bitstr_t *) nodes;
-	int last = bit_fls(from);
-
 	memset(words, 0, len * sizeof(*words));
-	for (int n = bit_ffs(from); n >= 0 && n <= last; n++)
-		if (bit_test(from, n))
-			words[n / 64] |= (uint64_t) 1 << (n % 64);
+	AUC_EACH_BIT(n, nodes)
+		words[n / 64] |= (uint64_t) 1 << (n % 64);
 }
 
 /* The index of a mask, added if none of the last few is the same. Takes nodes over. */
@@ -355,7 +348,6 @@ typedef struct {
 	auc_snapshot_t *s;
 	const job_queue_rec_t *record;
 	const auc_request_t *own;	/* its first request */
-	const auc_claims_t *claims;
 	auc_masks_t *masks;
 	auc_ways_t *found;
 } look_t;
@@ -375,7 +367,7 @@ static const char *_add(look_t *look, const job_queue_rec_t *record,
 	}
 	auc_use_layout(request, way.layout, &narrowed.job);
 	if (!_eligible_nodes(look->s, record, &narrowed, way.feature,
-				look->claims, &nodes, &why))
+				&nodes, &why))
 		return why ? why : "nodes";
 	found->loose |= narrowed.loose;
 	way.names_type = auc_names_type(request);
@@ -483,22 +475,14 @@ static void _add_lines(look_t *look, auc_memo_t *memo)
 	}
 }
 
-/*
- * IN request - the record's, of the row itself
- * IN queue - the records behind this one
- */
-static void _look_at_ways(auc_snapshot_t *s, const job_queue_rec_t *record,
-			  const auc_request_t *request, list_t *queue,
-			  auc_memo_t *memo, const auc_claims_t *claims,
-			  auc_masks_t *masks, auc_ways_t *found)
+/* IN queue - the records behind this one */
+static void _look_at_ways(look_t *look, list_t *queue, auc_memo_t *memo)
 {
-	look_t look = { s, record, request, claims, masks, found };
-
-	memset(found, 0, sizeof(*found));
+	memset(look->found, 0, sizeof(*look->found));
 	/* What the user has written comes before what would do as well. */
-	_add_lines(&look, memo);
-	_add_own(&look, record, request);
-	_add_partitions(&look, queue);
+	_add_lines(look, memo);
+	_add_own(look, look->record, look->own);
+	_add_partitions(look, queue);
 }
 
 /*
@@ -519,7 +503,6 @@ typedef struct {
 	int tiers_len;
 	const part_record_t *heads[AUC_CLAIMS_MAX];
 	int heads_len;
-	auc_select_hooks_t *hooks;
 	int limit;
 	bool shadow;		/* nothing is to come of it */
 	uint32_t cycle;
@@ -773,8 +756,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 		_hold(s, job_ptr, limit);
 		return;
 	}
-	if (!_eligible_nodes(s, record, &request, 0, &s->claims, &nodes,
-				&why)) {
+	if (!_eligible_nodes(s, record, &request, 0, &nodes, &why)) {
 		if (why)
 			auc_delegate(s, job_ptr, memo, why);
 		else
@@ -791,8 +773,8 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 					 state->tiers_len);
 	request.job.waited = auc_waited(job_ptr, s->in.now);
 	memo->settled = state->cycle;
-	_look_at_ways(s, record, &request, queue, memo, &s->claims,
-		      &state->masks, &ways);
+	_look_at_ways(&(look_t) { s, record, &request, &state->masks, &ways },
+		      queue, memo);
 	_narrow_rights(s, record, &ways, &request);
 	request.approximate |= ways.more;
 	request.loose |= ways.loose;
@@ -853,11 +835,10 @@ static void _go_through(auc_snapshot_t *s, queue_state_t *state)
 }
 
 extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
-			  auc_select_hooks_t *hooks, uint32_t cycle)
+			  uint32_t cycle)
 {
 	queue_state_t *state = xmalloc(sizeof(*state));
 
-	state->hooks = hooks;
 	state->limit = settings->limit;
 	state->shadow = settings->shadow;
 	state->cycle = cycle;

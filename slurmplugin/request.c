@@ -18,66 +18,79 @@
 /* More GPUs than any node has; keeps numbers in range. */
 #define MOST 1024
 
-/* The end of the element that begins at text. */
-static const char *_element_end(const char *text)
+/* An element gpu[:TYPE][:COUNT] of a list of gres. */
+typedef struct {
+	const char *at, *end;	/* the whole of it */
+	const char *name_end;	/* behind "gpu" */
+	const char *count;	/* behind its last ':' or '=': a count, or a type; NULL: there is none */
+} element_t;
+
+/* The next GPU element from *rest on, which is moved behind it. RET false if there is none */
+static bool _next_gpu(const char **rest, element_t *e)
 {
-	return text + strcspn(text, ",");
+	while (*rest && **rest) {
+		const char *at = e->at = *rest;
+
+		e->end = at + strcspn(at, ",");
+		*rest = *e->end ? e->end + 1 : e->end;
+		if (!strncmp(at, "gres:", 5) || !strncmp(at, "gres/", 5))
+			at += 5;
+		if (strncmp(at, "gpu", 3) || !strchr(":=,", at[3]))
+			continue;
+		e->name_end = at + 3;
+		e->count = NULL;
+		for (at = e->name_end; at < e->end; at++)
+			if ((*at == ':') || (*at == '='))
+				e->count = at + 1;
+		return true;
+	}
+	return false;
 }
 
-/* Past "gres:", "gres/" and the like; NULL if the element is not a gpu. */
-static const char *_after_gpu(const char *text, const char *end)
+/* Whether what stands for the count is one: digits and dashes. */
+static bool _is_counted(const element_t *e)
 {
-	if (((end - text) > 5) && (!strncmp(text, "gres:", 5) ||
-				   !strncmp(text, "gres/", 5)))
-		text += 5;
-	if (((end - text) < 3) || strncmp(text, "gpu", 3))
-		return NULL;
-	text += 3;
-	if ((text == end) || (*text == ':') || (*text == '='))
-		return text;
-	return NULL;
-}
+	size_t len = e->count ? e->end - e->count : 0;
 
-/* The part behind the last ':' or '=' of a GPU element, NULL if it has none. */
-static const char *_count_part(const char *after, const char *end)
-{
-	for (const char *at = end; at > after; at--)
-		if ((at[-1] == ':') || (at[-1] == '='))
-			return at;
-	return NULL;
+	return len && (strspn(e->count, "0123456789-") >= len);
 }
 
 static auc_range_t _bad(const char *text, const char *end, const char *what,
 			char **error)
 {
-	char *element = xstrndup(text, end - text);
-
-	*error = xstrdup_printf("%s: %s (GPUs a node are a number, or a range LOW-HIGH such as gpu:1-3 or gpu:a100:1-3)",
-				element, what);
-	xfree(element);
+	*error = xstrdup_printf("%.*s: %s (GPUs a node are a number, or a range LOW-HIGH such as gpu:1-3 or gpu:a100:1-3)",
+				(int) (end - text), text, what);
 	return AUC_RANGE_BAD;
 }
 
-/* The name between "gpu:" and the count; false if that is none. */
-static bool _read_type(const char *after, const char *count, char *type)
+/* The name from ':' to before the ':' at end; false if that is none. */
+static bool _read_type(const char *from, const char *end, char *type)
 {
-	size_t len = (count > after + 1) ? count - after - 2 : 0;
+	size_t len = (end > from) ? end - from - 1 : 0;
 
-	if (count <= after + 1) {
-		type[0] = '\0';
+	type[0] = '\0';
+	if (end <= from)
 		return true;
-	}
 	if (!len || (len >= AUC_TYPE_SIZE))
 		return false;
-	memcpy(type, after + 1, len);
+	memcpy(type, from + 1, len);
 	type[len] = '\0';
 	return !strpbrk(type, ":=;/ ");
 }
 
-static bool _is_name(const char *count, const char *end,
-		     bool (*is_type)(const char *name))
+/* LOW-HIGH, of as many GPUs as any node may have. */
+static bool _read_numbers(word_t text, auc_gpus_t *range)
 {
-	char *name = xstrndup(count, end - count);
+	const char *dash = memchr(text.at, '-', text.len);
+
+	return dash && auc_digits((word_t) { text.at, dash - text.at },
+				  &range->low) &&
+		auc_digits(auc_after(text, dash + 1 - text.at), &range->high);
+}
+
+static bool _is_name(const element_t *e, bool (*is_type)(const char *name))
+{
+	char *name = xstrndup(e->count, e->end - e->count);
 	bool is = is_type && is_type(name);
 
 	xfree(name);
@@ -85,15 +98,11 @@ static bool _is_name(const char *count, const char *end,
 }
 
 /* RET NULL, or what is wrong with the range behind a type, or without one */
-static const char *_read_range(const char *after, const char *count,
-			       const char *end, auc_gpus_t *range)
+static const char *_read_range(const element_t *e, auc_gpus_t *range)
 {
-	const char *dash = memchr(count, '-', end - count);
-
-	if (!auc_digits((word_t) { count, dash - count }, &range->low) ||
-	    !auc_digits((word_t) { dash + 1, end - dash - 1 }, &range->high))
+	if (!_read_numbers((word_t) { e->count, e->end - e->count }, range))
 		return "neither a range nor a GPU type of this cluster";
-	if (!_read_type(after, count, range->type))
+	if (!_read_type(e->name_end, e->count - 1, range->type))
 		return "what is before the range is no GPU type";
 	if (!range->low)
 		return "the range must begin at 1 or more";
@@ -104,22 +113,21 @@ static const char *_read_range(const char *after, const char *count,
 	return NULL;
 }
 
-static auc_range_t _parse_element(const char *text, const char *end,
-				  const char *after, const char *count,
+static auc_range_t _parse_element(const element_t *e,
 				  bool (*is_type)(const char *name),
 				  auc_gpus_t *range, char **error)
 {
-	bool typed = count > after + 1;
+	bool typed = e->count > e->name_end + 1;
 	const char *why;
 
-	if (!memchr(count, '-', end - count) ||
-	    (!typed && _is_name(count, end, is_type)))
+	if (!e->count || !memchr(e->count, '-', e->end - e->count) ||
+	    (!typed && _is_name(e, is_type)))
 		return AUC_RANGE_NONE;
-	if (!(why = _read_range(after, count, end, range)))
+	if (!(why = _read_range(e, range)))
 		return AUC_RANGE_OK;
 	if (!typed && !is_type)
 		return AUC_RANGE_NONE;	/* it may be a type's name */
-	return _bad(text, end, why, error);
+	return _bad(e->at, e->end, why, error);
 }
 
 extern auc_range_t auc_range_parse(const char *text,
@@ -127,22 +135,15 @@ extern auc_range_t auc_range_parse(const char *text,
 				   auc_gpus_t *range, char **error)
 {
 	auc_range_t found = AUC_RANGE_NONE;
-	const char *end, *all = text;
+	const char *rest = text;
 	int elements = 0;
+	element_t e;
 
-	for (; text && *text; text = *end ? end + 1 : end) {
-		const char *after, *count;
+	while (_next_gpu(&rest, &e)) {
 		auc_gpus_t here = { 0 };
-		auc_range_t what;
+		auc_range_t what = _parse_element(&e, is_type, &here, error);
 
-		end = _element_end(text);
-		if (!(after = _after_gpu(text, end)))
-			continue;
 		elements++;
-		if (!(count = _count_part(after, end)))
-			continue;
-		what = _parse_element(text, end, after, count, is_type, &here,
-				      error);
 		if (what == AUC_RANGE_BAD)
 			return what;
 		if (what == AUC_RANGE_OK) {
@@ -151,66 +152,37 @@ extern auc_range_t auc_range_parse(const char *text,
 		}
 	}
 	if ((found == AUC_RANGE_OK) && (elements > 1))
-		return _bad(all, all + strlen(all), "a range of GPUs can't be asked for beside other GPUs",
+		return _bad(text, text + strlen(text), "a range of GPUs can't be asked for beside other GPUs",
 			    error);
 	return found;
 }
 
-/* Whether what stands for the count is one: digits and dashes. */
-static bool _is_count(const char *count, const char *end)
-{
-	if (count == end)
-		return false;
-	for (const char *at = count; at < end; at++)
-		if (!isdigit((unsigned char) *at) && (*at != '-'))
-			return false;
-	return true;
-}
-
 extern char *auc_range_with_count(const char *text, uint32_t count)
 {
+	const char *rest = text;
 	char *out = NULL;
-	const char *end;
-	bool any = false;
+	element_t e;
 
-	for (; text && *text; text = *end ? end + 1 : end) {
-		const char *after, *part;
+	while (_next_gpu(&rest, &e)) {
+		bool counted = _is_counted(&e);
 
-		end = _element_end(text);
-		if (out)
-			xstrcatchar(out, ',');
-		if (!(after = _after_gpu(text, end))) {
-			xstrncat(out, text, end - text);
-			continue;
-		}
-		any = true;
-		part = _count_part(after, end);
-		if (part && _is_count(part, end)) {
-			xstrncat(out, text, part - text);
-			xstrfmtcat(out, "%u", count);
-		} else {
-			xstrncat(out, text, end - text);
-			xstrfmtcat(out, ":%u", count);
-		}
+		xstrncat(out, text, (counted ? e.count : e.end) - text);
+		xstrfmtcat(out, "%s%u", counted ? "" : ":", count);
+		text = e.end;
 	}
-	if (!any)
-		xfree(out);
+	if (out)
+		xstrcat(out, text);
 	return out;
 }
 
 /* The number of the first GPU element that has one; NULL: none has. */
 static const char *_first_count(const char *text)
 {
-	const char *end;
+	element_t e;
 
-	for (; text && *text; text = *end ? end + 1 : end) {
-		const char *after, *count;
-
-		end = _element_end(text);
-		if ((after = _after_gpu(text, end)) &&
-		    (count = _count_part(after, end)) && _is_count(count, end))
-			return count;
-	}
+	while (_next_gpu(&text, &e))
+		if (_is_counted(&e))
+			return e.count;
 	return NULL;
 }
 
@@ -232,32 +204,29 @@ extern char *auc_range_plain(const char *text)
 	return xstrdup_printf("%.*s%s", (int) (count - text), text, count + 1);
 }
 
-extern bool auc_range_read_note(const char *comment, auc_gpus_t *range)
+/* [TYPE:]LOW-HIGH, of a note. */
+static bool _read_gpus(word_t text, uint32_t most, auc_gpus_t *range)
 {
-	size_t len;
-	const char *note = auc_note_find(comment, AUC_RANGE_NOTE, &len);
-	const char *colon, *dash;
+	const char *colon = memchr(text.at, ':', text.len);
+	size_t type = colon ? colon - text.at : 0;
 
 	memset(range, 0, sizeof(*range));
-	if (!note)
+	if (colon && (!type || (type >= AUC_TYPE_SIZE)))
 		return false;
-	if ((colon = memchr(note, ':', len))) {
-		size_t type = colon - note;
-
-		if (!type || (type >= AUC_TYPE_SIZE))
-			return false;
-		memcpy(range->type, note, type);
-		if (strpbrk(range->type, "=,/ "))
-			return false;
-		note += type + 1;
-		len -= type + 1;
-	}
-	dash = memchr(note, '-', len);
-	return dash && auc_digits((word_t) { note, dash - note }, &range->low) &&
-		auc_digits((word_t) { dash + 1, note + len - dash - 1 },
-			   &range->high) &&
+	memcpy(range->type, text.at, type);
+	return !strpbrk(range->type, "=,/ ") &&
+		_read_numbers(auc_after(text, colon ? type + 1 : 0), range) &&
 		range->low && (range->low <= range->high) &&
-		(range->high <= MOST);
+		(range->high <= most);
+}
+
+extern bool auc_range_read_note(const char *comment, auc_gpus_t *range)
+{
+	word_t note = { 0 };
+
+	memset(range, 0, sizeof(*range));
+	note.at = auc_note_find(comment, AUC_RANGE_NOTE, &note.len);
+	return note.at && _read_gpus(note, MOST, range);
 }
 
 extern void auc_range_add_note(char **comment, const auc_gpus_t *range)
@@ -273,19 +242,13 @@ extern void auc_range_add_note_of(char **comment, const char *list,
 				  uint32_t low, uint32_t high)
 {
 	auc_gpus_t range = { .low = low, .high = high };
-	const char *end;
+	element_t e;
 
-	for (; list && *list; list = *end ? end + 1 : end) {
-		const char *after, *count;
-
-		end = _element_end(list);
-		if (!(after = _after_gpu(list, end)) ||
-		    !(count = _count_part(after, end)))
-			continue;
-		if (!_read_type(after, _is_count(count, end) ? count : end + 1,
+	while (_next_gpu(&list, &e))
+		if (e.count &&
+		    !_read_type(e.name_end, _is_counted(&e) ? e.count - 1 : e.end,
 				range.type))
 			range.type[0] = '\0';
-	}
 	auc_range_add_note(comment, &range);
 }
 
@@ -303,11 +266,6 @@ extern bool auc_alternative_counts(const auc_alternative_t *a,
 		(on_node * each <= MOST_CPUS_PER_NODE);
 }
 
-/*
- * An alternative is noted as n64,N2-8,t8,gpu:a100:1-3,contiguous; '/' is between two. The library, which
- * reads scripts, writes the note.
- */
-
 /* The part up to a separator; the rest begins behind it. */
 static word_t _cut(word_t *rest, char separator)
 {
@@ -321,59 +279,44 @@ static word_t _cut(word_t *rest, char separator)
 	return part;
 }
 
-/* [TYPE:]LOW-HIGH */
-static bool _read_gpus(word_t text, auc_alternative_t *a)
-{
-	word_t rest = text, type = _cut(&rest, ':');
-
-	if (type.len == text.len)
-		return auc_range_of(text, MOST_GPUS, &a->low, &a->high);
-	if (!type.len || (type.len >= AUC_TYPE_SIZE))
-		return false;
-	memcpy(a->type, type.at, type.len);
-	a->type[type.len] = '\0';
-	return auc_range_of(rest, MOST_GPUS, &a->low, &a->high);
-}
-
-static bool _read_field(word_t field, auc_alternative_t *a)
-{
-	if (auc_is(field, "contiguous"))
-		return a->contiguous = true;
-	if (auc_begins(field, "gpu:"))
-		return _read_gpus(auc_after(field, 4), a);
-	if (auc_begins(field, "n"))
-		return auc_number(auc_after(field, 1), MOST_CPUS, &a->tasks);
-	if (auc_begins(field, "t"))
-		return auc_number(auc_after(field, 1), MOST_PER_NODE,
-				  &a->per_node);
-	return false;
-}
-
 /* MIN-MAX, where a MAX of 0 stands for any. */
 static bool _read_nodes(word_t field, auc_alternative_t *a)
 {
-	word_t rest = auc_after(field, 1), low = _cut(&rest, '-');
+	word_t rest = field, low = _cut(&rest, '-');
 
 	return auc_number(low, MOST_NODES, &a->min_nodes) &&
 		(auc_is(rest, "0") || (auc_number(rest, MOST_NODES, &a->max_nodes) &&
 				    (a->min_nodes <= a->max_nodes)));
 }
 
+static bool _read_field(word_t field, auc_alternative_t *a)
+{
+	word_t value = auc_after(field, MIN(field.len, 1));
+
+	if (auc_is(field, "contiguous"))
+		return a->contiguous = true;
+	if (auc_begins(field, "gpu:"))
+		return _read_gpus(auc_after(field, 4), MOST_GPUS, &a->gpus);
+	if (auc_begins(field, "n"))
+		return auc_number(value, MOST_CPUS, &a->tasks);
+	if (auc_begins(field, "t"))
+		return auc_number(value, MOST_PER_NODE, &a->per_node);
+	return auc_begins(field, "N") && _read_nodes(value, a);
+}
+
+/* n64,N2-8,t8,gpu:a100:1-3,contiguous */
 static bool _read(word_t text, auc_alternative_t *a)
 {
 	memset(a, 0, sizeof(*a));
-	while (text.len) {
-		word_t field = _cut(&text, ',');
-
-		if (auc_begins(field, "N") ? !_read_nodes(field, a) :
-		    !_read_field(field, a))
+	while (text.len)
+		if (!_read_field(_cut(&text, ','), a))
 			return false;
-	}
 	return a->tasks && a->min_nodes && (a->tasks >= a->min_nodes) &&
 		(!a->per_node || ((a->min_nodes == a->max_nodes) &&
 				  (a->tasks == (uint64_t) a->min_nodes * a->per_node)));
 }
 
+/* '/' is between two. The library, which reads scripts, writes the note. */
 extern int auc_alternatives_find_note(const char *comment,
 				      auc_alternative_t *alternatives)
 {
@@ -580,14 +523,11 @@ static bool _has_notes(const char *comment)
  * nothing, gpu= for none, or gpu=[TYPE:]LOW-HIGH, which a site's own rules may look at.
  */
 extern void auc_update_begin(job_record_t *job_ptr, char **tres_per_node,
-			     auc_update_t update, const auc_gpus_t *range)
+			     const auc_gpus_t *range)
 {
-	static const char *const texts[] = {
-		[AUC_UPDATE_KEEPS] = "", [AUC_UPDATE_DROPS] = "gpu=",
-	};
-	char *text, *other;
+	char *text, *other = NULL;
 
-	if (!_has_notes(job_ptr->admin_comment) && (update != AUC_UPDATE_SETS))
+	if (!_has_notes(job_ptr->admin_comment) && (!range || !range->high))
 		return;
 	if (*tres_per_node &&
 	    !xstrcmp(*tres_per_node, job_ptr->tres_per_node) &&
@@ -595,17 +535,16 @@ extern void auc_update_begin(job_record_t *job_ptr, char **tres_per_node,
 		xfree(*tres_per_node);
 		*tres_per_node = other;
 	}
-	text = xstrdup_printf("%016llx,",
-			      (unsigned long long) _request(job_ptr));
-	if (update == AUC_UPDATE_SETS) {
-		other = NULL;
+	other = NULL;
+	if (range && range->high)
 		auc_range_add_note(&other, range);
-		xstrcat(text, other + strlen("auc:"));
-		xfree(other);
-	} else
-		xstrcat(text, texts[update]);
+	text = xstrdup_printf("%016llx,%s",
+			      (unsigned long long) _request(job_ptr),
+			      other ? other + strlen("auc:") :
+			      range ? "gpu=" : "");
 	auc_note_set(&job_ptr->admin_comment, AUC_UPDATE_NOTE, text);
 	xfree(text);
+	xfree(other);
 }
 
 static void _take_over(job_record_t *job_ptr, const char *range)

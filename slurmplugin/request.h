@@ -155,9 +155,8 @@ typedef struct {
 	uint32_t min_nodes;	/* at least 1 */
 	uint32_t max_nodes;	/* 0: any */
 	uint32_t per_node;	/* tasks on each node, 0: any */
-	uint32_t low, high;	/* GPUs on each node; 0, 0: none */
+	auc_gpus_t gpus;	/* 0, 0: none */
 	bool contiguous;
-	char type[AUC_TYPE_SIZE]; /* of the GPUs; "": any */
 } auc_alternative_t;
 
 /*
@@ -229,22 +228,16 @@ extern uint64_t auc_id_of(const char *text, size_t len);
 
 #define AUC_UPDATE_NOTE "auc:update="
 
-/* What an update makes of a job's GPU range. */
-typedef enum {
-	AUC_UPDATE_KEEPS,	/* it says nothing of GPUs on each node */
-	AUC_UPDATE_DROPS,
-	AUC_UPDATE_SETS,
-} auc_update_t;
-
 /*
  * Notes an update that is about to be judged.
  * IN/OUT tres_per_node - of the update, may be NULL. If it is word for word the job's own it is
  *	spelled otherwise, gpu:01 for gpu:1, so that the record tells whether it was taken
- * IN range - with AUC_UPDATE_SETS
+ * IN range - what becomes of the job's; 0, 0: it has none then; NULL: the update says nothing of GPUs on
+ *	each node
  * Job write lock.
  */
 extern void auc_update_begin(job_record_t *job_ptr, char **tres_per_node,
-			     auc_update_t update, const auc_gpus_t *range);
+			     const auc_gpus_t *range);
 
 /*
  * Settles what auc_update_begin() has noted, if anything: the job's alternatives and range

@@ -101,7 +101,7 @@ static void _take_off(auc_snapshot_t *s, struct aucsched_running *running,
 static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
 {
 	job_resources_t *held = job_ptr->job_resrcs;
-	int first = 0, at = 0, last = bit_fls(held->node_bitmap);
+	int first = 0, at = 0;
 	auc_holding_t here, before = { { 0 } };
 	uint32_t others = s->in.running_len;
 	struct aucsched_running running = {
@@ -111,15 +111,12 @@ static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
 
 	if (running.end <= s->in.now)
 		running.end = s->in.now + 1;
-	for (int n = bit_ffs(held->node_bitmap); n >= 0 && n <= last; n++) {
+	AUC_EACH_BIT(n, held->node_bitmap) {
+		int cores = node_record_table_ptr[n]->tot_cores;
+		int taken = bit_set_count_range(held->core_bitmap, first,
+						first + cores);
 		auc_share_t share;
-		int cores, taken;
 
-		if (!bit_test(held->node_bitmap, n))
-			continue;
-		cores = node_record_table_ptr[n]->tot_cores;
-		taken = bit_set_count_range(held->core_bitmap, first,
-					    first + cores);
 		auc_take_holding(s, job_ptr, n, at, taken, &here);
 		if (auc_gave_cores(job_ptr))
 			taken = 0;
@@ -296,8 +293,7 @@ static void _drop_verdict(uint32_t job_id)
 }
 
 extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
-			      auc_library_t *library,
-			      auc_select_hooks_t *hooks, uint32_t cycle)
+			      auc_library_t *library, uint32_t cycle)
 {
 	_clear(s, cycle);
 	auc_model_refresh();
@@ -311,7 +307,7 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_add_resources(s);
 	_add_running(s);
 	auc_rights_begin(s, settings->preempt);
-	auc_add_queue(s, settings, hooks, cycle);
+	auc_add_queue(s, settings, cycle);
 	auc_rights_end(s);
 	auc_memo_sweep(cycle, _drop_verdict);
 	_point_to_arrays(s);

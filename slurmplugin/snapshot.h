@@ -149,8 +149,7 @@ typedef struct {
 /* Fills the snapshot, keeping its memory. Under the locks. */
 extern void auc_snapshot_take(auc_snapshot_t *snapshot,
 			      const auc_settings_t *settings,
-			      struct auc_library *library,
-			      auc_select_hooks_t *hooks, uint32_t cycle);
+			      struct auc_library *library, uint32_t cycle);
 extern void auc_snapshot_free(auc_snapshot_t *snapshot);
 
 #endif

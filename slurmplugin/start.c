@@ -165,26 +165,6 @@ static bool _near_cores(int gpu, void *arg)
 	return !near->gpus || _is_near(near->gpus, gpu, near->cores);
 }
 
-/*
- * The GPU of a share, of a pin that is made.
- * IN segment - the decision's only one
- * RET false if it has no room any more
- */
-static bool auc_pin_share(auc_pin_t *pin, const auc_snapshot_t *s,
-			  const struct aucsched_segment *segment,
-			  uint32_t share)
-{
-	int n = segment->first;
-	auc_near_t near = { auc_node_gpus(node_record_table_ptr[n]),
-			    pin->cores[n] };
-
-	pin->share_gres = auc_share_gres();
-	pin->share_node = n;
-	pin->device = auc_share_device(s, n, segment->bin, share, _near_cores,
-				       &near);
-	return pin->device >= 0;
-}
-
 /* Idle cores first, then those of jobs that are to end. */
 static bool _pin_later(auc_pin_t *pin, int n, int cores, bitstr_t **idle,
 		       bitstr_t **later)
@@ -399,17 +379,13 @@ static bool _as_decided(const job_record_t *job_ptr, const auc_pin_t *pin,
 			bool loose)
 {
 	const job_resources_t *held = job_ptr->job_resrcs;
-	int first = 0, last;
+	int first = 0;
 
 	if (!held || !bit_equal(held->node_bitmap, pin->nodes))
 		return false;
-	last = bit_fls(held->node_bitmap);
-	for (int n = bit_ffs(held->node_bitmap); n >= 0 && n <= last; n++) {
-		int cores;
+	AUC_EACH_BIT(n, held->node_bitmap) {
+		int cores = node_record_table_ptr[n]->tot_cores;
 
-		if (!bit_test(held->node_bitmap, n))
-			continue;
-		cores = node_record_table_ptr[n]->tot_cores;
 		for (int c = 0; c < cores; c++)
 			if ((!bit_test(held->core_bitmap, first + c) !=
 			     !bit_test(pin->cores[n], c)) &&
@@ -598,25 +574,27 @@ static const struct aucsched_segment *_segments(
 	return out->segments + decision->first_segment;
 }
 
-/* The share of a GPU that a row gets by its decision; 0: none. */
-static uint32_t _share(const auc_snapshot_t *s, uint32_t row,
-		       const struct aucsched_decision *decision)
-{
-	if (!decision->alternative)
-		return s->jobs[row].share;
-	return s->alternatives[s->rows[row].first_alternative +
-			       decision->alternative - 1].share;
-}
-
-/* The GPU of a row's share, if it gets one; false if it has no room any more. */
+/* The GPU of a row's share, if it gets one, for a pin that is made; false if it has no room any more. */
 static bool _pin_share(auc_pin_t *pin, const auc_snapshot_t *s,
 		       const struct aucsched_output *out, uint32_t row)
 {
 	const struct aucsched_decision *decision = &out->decisions[row];
-	uint32_t share = _share(s, row, decision);
+	const struct aucsched_segment *segment = _segments(out, decision);
+	uint32_t share = !decision->alternative ? s->jobs[row].share :
+		s->alternatives[s->rows[row].first_alternative +
+				decision->alternative - 1].share;
+	int n = segment->first;
+	auc_near_t near;
 
-	return !share ||
-		auc_pin_share(pin, s, _segments(out, decision), share);
+	if (!share)
+		return true;
+	near = (auc_near_t) { auc_node_gpus(node_record_table_ptr[n]),
+			      pin->cores[n] };
+	pin->share_gres = auc_share_gres();
+	pin->share_node = n;
+	pin->device = auc_share_device(s, n, segment->bin, share, _near_cores,
+				       &near);
+	return pin->device >= 0;
 }
 
 extern bool auc_start_row(const auc_snapshot_t *s,

@@ -13,9 +13,9 @@ static bool _same(const auc_alternative_t *a, const auc_alternative_t *b)
 {
 	return (a->tasks == b->tasks) && (a->min_nodes == b->min_nodes) &&
 		(a->max_nodes == b->max_nodes) &&
-		(a->per_node == b->per_node) && (a->low == b->low) &&
-		(a->high == b->high) && (a->contiguous == b->contiguous) &&
-		!strcmp(a->type, b->type);
+		(a->per_node == b->per_node) && (a->gpus.low == b->gpus.low) &&
+		(a->gpus.high == b->gpus.high) && (a->contiguous == b->contiguous) &&
+		!strcmp(a->gpus.type, b->gpus.type);
 }
 
 /* What the library notes is read here. */
@@ -28,9 +28,9 @@ static void _test_alternatives(void)
 		{ "-n64", { .tasks = 64, .min_nodes = 1 } },
 		{ "-n 9 --nodes 2-5 --contiguous", { .tasks = 9, .min_nodes = 2, .max_nodes = 5, .contiguous = true } },
 		{ "--nodes=4 --ntasks-per-node=8 --gres=gpu:2",
-		  { .tasks = 32, .min_nodes = 4, .max_nodes = 4, .per_node = 8, .low = 2, .high = 2 } },
-		{ "-n1 --gpus-per-node=v100-pcie:2-3", { .tasks = 1, .min_nodes = 1, .low = 2, .high = 3, .type = "v100-pcie" } },
-		{ "-n1 --gres=gpu:" NAME_63 ":15", { .tasks = 1, .min_nodes = 1, .low = 15, .high = 15, .type = NAME_63 } },
+		  { .tasks = 32, .min_nodes = 4, .max_nodes = 4, .per_node = 8, .gpus = { .low = 2, .high = 2 } } },
+		{ "-n1 --gpus-per-node=v100-pcie:2-3", { .tasks = 1, .min_nodes = 1, .gpus = { .low = 2, .high = 3, .type = "v100-pcie" } } },
+		{ "-n1 --gres=gpu:" NAME_63 ":15", { .tasks = 1, .min_nodes = 1, .gpus = { .low = 15, .high = 15, .type = NAME_63 } } },
 		{ "-n999999999 -N1048576", { .tasks = 999999999, .min_nodes = 1048576, .max_nodes = 1048576 } },
 	};
 	auc_library_t *library = units_loaded();
@@ -127,7 +127,8 @@ static bool _sound(const auc_alternative_t *a)
 	return a->tasks && a->min_nodes && (a->min_nodes <= a->tasks) &&
 		(!a->max_nodes || ((a->min_nodes <= a->max_nodes))) &&
 		(!a->per_node || ((uint64_t) a->per_node * a->min_nodes == a->tasks)) &&
-		(a->low <= a->high) && (a->high <= 15) && (!a->low == !a->high);
+		(a->gpus.low <= a->gpus.high) && (a->gpus.high <= 15) &&
+		(!a->gpus.low == !a->gpus.high);
 }
 
 extern void units_fuzz_note(const char *text)

@@ -8,42 +8,43 @@
 typedef struct {
 	const char *comment;	/* of the job before, whose request is gres:gpu:1 of 8 tasks */
 	const char *tres;	/* of the update, NULL: none */
-	auc_update_t update;
+	const auc_gpus_t *update;
 	bool taken;		/* slurmctld takes it */
 	uint32_t tasks;		/* what the record has then */
 	const char *want;	/* the comment afterwards */
 	const char *want_tres;
 } update_case_t;
 
+static const auc_gpus_t sets = { .low = 2, .high = 4, .type = "a100" }, drops;
+
 static const update_case_t updates[] = {
 	/* Refused, or one that changes nothing. */
-	{ "x;auc:alt=n1,N1-0;auc:gpu=1-3", "gres:gpu:2", AUC_UPDATE_SETS, false, 8, "x;auc:alt=n1,N1-0;auc:gpu=1-3", "gres:gpu:1" },
-	{ "auc:gpu=1-3", "gres:gpu:1", AUC_UPDATE_SETS, false, 8, "auc:gpu=1-3", "gres:gpu:1" },
-	{ "auc:gpu=1-3", "gres:gpu:4", AUC_UPDATE_DROPS, false, 8, "auc:gpu=1-3", "gres:gpu:1" },
-	{ "auc:alt=n1,N1-0", NULL, AUC_UPDATE_KEEPS, true, 8, "auc:alt=n1,N1-0", "gres:gpu:1" },
-	{ "x", "gres:gpu:2", AUC_UPDATE_SETS, false, 8, "x", "gres:gpu:1" },
-	{ NULL, "gres:gpu:2", AUC_UPDATE_SETS, false, 8, NULL, "gres:gpu:1" },
+	{ "x;auc:alt=n1,N1-0;auc:gpu=1-3", "gres:gpu:2", &sets, false, 8, "x;auc:alt=n1,N1-0;auc:gpu=1-3", "gres:gpu:1" },
+	{ "auc:gpu=1-3", "gres:gpu:1", &sets, false, 8, "auc:gpu=1-3", "gres:gpu:1" },
+	{ "auc:gpu=1-3", "gres:gpu:4", &drops, false, 8, "auc:gpu=1-3", "gres:gpu:1" },
+	{ "auc:alt=n1,N1-0", NULL, NULL, true, 8, "auc:alt=n1,N1-0", "gres:gpu:1" },
+	{ "x", "gres:gpu:2", &sets, false, 8, "x", "gres:gpu:1" },
+	{ NULL, "gres:gpu:2", &sets, false, 8, NULL, "gres:gpu:1" },
 	/* Taken. */
-	{ "x;auc:alt=n1,N1-0;auc:gpu=1-3", "gres:gpu:2", AUC_UPDATE_SETS, true, 8, "x;auc:gpu=a100:2-4", "gres:gpu:2" },
-	{ "auc:gpu=1-3", "gres:gpu:1", AUC_UPDATE_SETS, true, 8, "auc:gpu=a100:2-4", "gres:gpu:1" },
-	{ "auc:gpu=1-3", "gres:gpu:1", AUC_UPDATE_DROPS, true, 8, NULL, "gres:gpu:1" },
-	{ "auc:gpu=1-3;auc:first=y", "", AUC_UPDATE_DROPS, true, 8, NULL, "" },
-	{ "auc:alt=n1,N1-0;auc:gpu=1-3", NULL, AUC_UPDATE_KEEPS, true, 9, "auc:gpu=1-3", "gres:gpu:1" },
-	{ "auc:first=y", NULL, AUC_UPDATE_KEEPS, true, 9, NULL, "gres:gpu:1" },
-	{ NULL, "gres:gpu:2", AUC_UPDATE_SETS, true, 8, "auc:gpu=a100:2-4", "gres:gpu:2" },
-	{ "y", "gres:gpu:2", AUC_UPDATE_DROPS, true, 8, "y", "gres:gpu:2" },
+	{ "x;auc:alt=n1,N1-0;auc:gpu=1-3", "gres:gpu:2", &sets, true, 8, "x;auc:gpu=a100:2-4", "gres:gpu:2" },
+	{ "auc:gpu=1-3", "gres:gpu:1", &sets, true, 8, "auc:gpu=a100:2-4", "gres:gpu:1" },
+	{ "auc:gpu=1-3", "gres:gpu:1", &drops, true, 8, NULL, "gres:gpu:1" },
+	{ "auc:gpu=1-3;auc:first=y", "", &drops, true, 8, NULL, "" },
+	{ "auc:alt=n1,N1-0;auc:gpu=1-3", NULL, NULL, true, 9, "auc:gpu=1-3", "gres:gpu:1" },
+	{ "auc:first=y", NULL, NULL, true, 9, NULL, "gres:gpu:1" },
+	{ NULL, "gres:gpu:2", &sets, true, 8, "auc:gpu=a100:2-4", "gres:gpu:2" },
+	{ "y", "gres:gpu:2", &drops, true, 8, "y", "gres:gpu:2" },
 };
 
 static void _test_update(const update_case_t *u)
 {
-	auc_gpus_t range = { .low = 2, .high = 4, .type = "a100" };
 	__typeof__(*((job_record_t *) 0)->details) details = { .num_tasks = 8 };
 	job_record_t job = { .details = &details,
 		.admin_comment = xstrdup(u->comment),
 		.tres_per_node = xstrdup("gres:gpu:1") };
 	char *tres = xstrdup(u->tres);
 
-	auc_update_begin(&job, &tres, u->update, &range);
+	auc_update_begin(&job, &tres, u->update);
 	if (u->taken) {
 		details.num_tasks = u->tasks;
 		if (tres) {
