@@ -55,8 +55,8 @@ extern "C" {
 /* Raised whenever a structure, a code or a meaning below changes. 5: further resources, 6: quotas, 7: switches,
  * 8: shares of GPUs, and preemption, 9: aucsched_settings(),
  * aucsched_shadow(), aucsched_status(), aucsched_tiers(), aucsched_price() and aucsched_keep_files(), 10: aucsched_alternatives() and
- * aucsched_topology(); neither offers nor worker processes. */
-#define AUCSCHED_ABI 10
+ * aucsched_topology(); neither offers nor worker processes, 11: aucsched_invasic(). */
+#define AUCSCHED_ABI 11
 
 /* Return values. */
 #define AUCSCHED_OK 0
@@ -384,6 +384,41 @@ int aucsched_settings(const char *text, struct aucsched_settings *out, char *buf
  * bytes for the job's record; "" if there are none. types are the GPU types of the cluster, a line each. Returns AUCSCHED_OK,
  * or AUCSCHED_EINVAL with the words for the user, in buf, which has to have room for the NUL; or AUCSCHED_EPANIC. */
 int aucsched_alternatives(const char *script, uint32_t cpus_per_task, const char *types, char *buf, size_t len);
+
+/* What slurmctld knows of a job of auc_invasic=PARTITION that is submitted, or changed. Numbers are 0 where nothing is said,
+ * texts NULL. */
+struct aucsched_invasic {
+	const char *settings;    /* SchedulerParameters */
+	const char *partition;   /* its name */
+	const char *comment;     /* that the request asks for; NULL: of none */
+	const char *job_comment; /* a change: the job's */
+	const char *qos;         /* that the job asks for, or has */
+	int64_t nice, priority;  /* priority below 0: nothing is said; UINT32_MAX: as Slurm likes */
+	uint32_t most_cores;     /* of the partition */
+	uint32_t nodes, tasks, cpus_per_task; /* nodes: at least */
+	uint8_t change;          /* and no submission */
+	uint8_t elsewhere;       /* other partitions besides; a change: to this one, or away from it */
+	uint8_t no_script, array, het;
+	uint8_t begins;          /* later */
+	uint8_t enforces_qos;    /* Slurm does */
+	uint8_t held, user_held; /* a change: the job is now, by its user; who asks: */
+	uint8_t operator_, owner;
+	uint8_t qualifies;       /* a change: the job gets another QOS */
+	uint8_t reserved[4];
+};
+
+/* What becomes of it. Texts are NULL where what is there stays. */
+struct aucsched_invasic_answer {
+	const char *comment;     /* of the request */
+	const char *job_comment; /* of the job */
+	const char *socket;      /* for the job's environment: where it finds the manager */
+	uint32_t min_cpus;       /* 0: as asked for */
+	uint32_t released;       /* 1: the request's priority is of no account */
+};
+
+/* Judges a job. The texts are in buf then, or the words for the user. Returns AUCSCHED_OK, AUCSCHED_EINVAL or
+ * AUCSCHED_EPANIC. */
+int aucsched_invasic(const struct aucsched_invasic *job, struct aucsched_invasic_answer *out, char *buf, size_t len);
 
 /*
  * Opens a handle. settings is NULL or "key=value" pairs separated by commas or white space:

@@ -38,6 +38,7 @@ static struct {
 	__typeof__(aucsched_last_error) *last_error;
 	__typeof__(aucsched_alternatives) *alternatives;
 	__typeof__(aucsched_topology) *topology;
+	__typeof__(aucsched_invasic) *invasic;
 } library;
 
 static int _load(const char *path, char *why, size_t len)
@@ -60,6 +61,7 @@ static int _load(const char *path, char *why, size_t len)
 		{ "aucsched_last_error", (void **) &library.last_error },
 		{ "aucsched_alternatives", (void **) &library.alternatives },
 		{ "aucsched_topology", (void **) &library.topology },
+		{ "aucsched_invasic", (void **) &library.invasic },
 	};
 	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
@@ -144,6 +146,9 @@ static int64_t _answer(auc_call_t *call)
 		return library.alternatives(call->text, call->len,
 					    call->types, call->buf,
 					    call->buf_len);
+	case AUC_CALL_INVASIC:
+		return library.invasic(&call->invasic, &call->invasic_answer,
+				       call->buf, call->buf_len);
 	case AUC_CALL_TOPOLOGY:
 		return _read_topology(call);
 	case AUC_CALL_OPEN:

@@ -25,6 +25,7 @@ typedef enum {
 	AUC_CALL_HELLO,		/* the library's version or, with rc other than 0, why there is none */
 	AUC_CALL_SETTINGS,
 	AUC_CALL_ALTERNATIVES,
+	AUC_CALL_INVASIC,
 	AUC_CALL_TOPOLOGY,
 	AUC_CALL_OPEN,
 	AUC_CALL_CONFIGURE,
@@ -50,6 +51,8 @@ typedef struct {
 	const char *types;	/* of GPUs, for aucsched_alternatives() */
 	uint32_t len;		/* CPUs a task; nodes */
 	const char **names, **addresses, **patterns; /* of nodes */
+	struct aucsched_invasic invasic;
+	struct aucsched_invasic_answer invasic_answer;
 	struct aucsched_topology tree;
 	struct aucsched_input in;
 	struct aucsched_output out;

@@ -11,243 +11,173 @@
 #include "select_hooks.h"
 #include "src/common/env.h"
 
-/* ---- Invasive jobs in slurmctld ---- */
+/* Reads scripts and notes, in an engine of its own; none runs until the first that is to be read. */
+static struct {
+	pthread_mutex_t lock;
+	auc_library_t library;
+} reader = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* A job's priority for the negotiation: --nice takes from this. */
-#define USUAL_POINTS 100
-#define MOST_POINTS 1000000
-
-/* A negative one is an administrator's. */
-static int64_t _nice(uint32_t nice)
-{
-	return (nice == NO_VAL) ? 0 : (int64_t) nice - NICE_OFFSET;
-}
-
-static uint32_t _points(const job_desc_msg_t *job_desc)
-{
-	int64_t points = USUAL_POINTS - _nice(job_desc->nice);
-
-	if ((job_desc->priority != NO_VAL) && job_desc->priority &&
-	    (job_desc->priority != INFINITE))
-		points = job_desc->priority;	/* slurmctld asks who may */
-	return MIN(MAX(points, 0), MOST_POINTS);
-}
-
-/* What the request alone says; 0: nothing. */
-static uint32_t _cores(const job_desc_msg_t *job_desc)
-{
-	bool tasks = job_desc->num_tasks != NO_VAL;
-	bool cpus = job_desc->cpus_per_task != NO_VAL16;
-
-	if (!tasks && !cpus)
-		return 0;
-	return (tasks ? MAX(job_desc->num_tasks, 1) : 1) *
-		(cpus ? MAX(job_desc->cpus_per_task, 1) : 1);
-}
-
-/* Slurm doesn't look at this while a job is held. */
-static uint32_t _most_cores(word_t name)
-{
-	char *text = xstrndup(name.at, name.len);
-	part_record_t *part_ptr = find_part_record(text);
-
-	xfree(text);
-	return part_ptr ? part_ptr->total_cpus : 0;
-}
-
-/* RET NULL, or what a job of this partition can't have */
-static const char *_refused(const job_desc_msg_t *job_desc, bool alone)
-{
-	if (!alone)
-		return "its jobs can't have other partitions besides";
-	if (!job_desc->script)
-		return "its jobs are batch jobs: use sbatch";
-	if (job_desc->array_inx)
-		return "its jobs can't be arrays";
-	if (job_desc->het_job_offset != NO_VAL)
-		return "its jobs can't be heterogeneous";
-	if (job_desc->begin_time > time(NULL))
-		return "its jobs can't have --begin";
-	if ((job_desc->min_nodes != NO_VAL) && (job_desc->min_nodes > 1))
-		return "its jobs have one node";
-	return NULL;
-}
-
-/* IN name - the partition's. RET an error, with its words in err_msg */
-static int _refuse(word_t name, const char *why, char **err_msg)
+/* Words for the user. RET rc */
+static int _refuse_submit(char **err_msg, char *words, int rc)
 {
 	if (err_msg)
-		*err_msg = xstrdup_printf("aucsched: partition %.*s: %s",
-					  (int) name.len, name.at, why);
-	return EINVAL;
+		*err_msg = words;
+	else
+		xfree(words);
+	return rc;
 }
 
-/*
- * With auc_invasic_urgent=QOS that QOS makes a job urgent, and nothing else does; who may have
- * it Slurm says only if it enforces QOS. With auc_invasic_urgent=* each job says so itself.
- * Otherwise no job is urgent: it takes cores from those of other users.
- * IN qos - the job's, may be NULL
- * IN made - the job doesn't ask anew
- */
-static int _judge_urgent(word_t name, const char *qos, bool made,
-			 auc_invasic_t *want, char **err_msg)
-{
-	bool enforced = slurm_conf.accounting_storage_enforce &
-		ACCOUNTING_ENFORCE_QOS;
-	word_t urgent = { "", 0 };
+/* ---- Jobs of the partition that an invasive resource manager has ---- */
 
-	(void) auc_param(slurm_conf.sched_params, "auc_invasic_urgent=",
-			 &urgent);
-	if (auc_is(urgent, "*"))
-		return SLURM_SUCCESS;
-	enforced = enforced && urgent.len && qos && auc_is(urgent, qos);
-	if (want->urgent && !made && !enforced)
-		return _refuse(name, "urgent jobs are those of a QOS, see auc_invasic_urgent in slurm.conf",
-			       err_msg);
-	want->urgent = enforced;
+/* Texts of an answer: a job's are of 1024 bytes, but for one, which may be as long as it was. */
+#define MOST_TEXTS 4096
+
+/* Whether a list of partitions, with commas, has one of this name. OUT alone - and no other */
+static bool _names_partition(const char *list, const char *name, bool *alone)
+{
+	size_t len = strlen(name);
+	bool found = false;
+	int count = 0;
+
+	for (const char *at = list; at && *at;
+	     at += strcspn(at, ","), at += strspn(at, ",")) {
+		count++;
+		found |= (strcspn(at, ",") == len) && !strncmp(at, name, len);
+	}
+	*alone = found && (count == 1);
+	return found;
+}
+
+/* The partition's name. xfree(); NULL: there is no such partition */
+static char *_invasic_partition(void)
+{
+	word_t name;
+
+	return auc_param(slurm_conf.sched_params, "auc_invasic=", &name) ?
+		xstrndup(name.at, name.len) : NULL;
+}
+
+/* What a submission and a change have in common. */
+static struct aucsched_invasic _invasic_job(const job_desc_msg_t *job_desc,
+					    char *name)
+{
+	/* Slurm doesn't look at its cores while a job is held. */
+	const part_record_t *part_ptr = find_part_record(name);
+
+	return (struct aucsched_invasic) {
+		.settings = slurm_conf.sched_params,
+		.partition = name,
+		.comment = job_desc->comment,
+		.qos = job_desc->qos,
+		.nice = (job_desc->nice == NO_VAL) ? 0 :
+			(int64_t) job_desc->nice - NICE_OFFSET,
+		.priority = (job_desc->priority == NO_VAL) ? -1 :
+			job_desc->priority,
+		.most_cores = part_ptr ? part_ptr->total_cpus : 0,
+		.nodes = (job_desc->min_nodes == NO_VAL) ? 0 :
+			job_desc->min_nodes,
+		.begins = job_desc->begin_time > time(NULL),
+		.enforces_qos = (slurm_conf.accounting_storage_enforce &
+				 ACCOUNTING_ENFORCE_QOS) != 0,
+	};
+}
+
+/* IN job_ptr - whose record gets what is noted of it; NULL: a submission */
+static int _judge_invasic(const struct aucsched_invasic *job,
+			  job_desc_msg_t *job_desc, job_record_t *job_ptr,
+			  char **err_msg)
+{
+	struct aucsched_invasic_answer answer;
+	size_t len = MOST_TEXTS + (job->comment ? strlen(job->comment) : 0) +
+		(job->job_comment ? 2 * strlen(job->job_comment) : 0);
+	char *buf = xmalloc(len);
+	int rc;
+
+	slurm_mutex_lock(&reader.lock);
+	(void) auc_library_load(&reader.library, slurm_conf.sched_params);
+	if ((rc = auc_library_invasic(&reader.library, job, &answer, buf, len)) &&
+	    reader.library.error[0])
+		info("aucsched: a job of partition %s is refused: %s",
+		     job->partition, reader.library.error);
+	slurm_mutex_unlock(&reader.lock);
+	if (rc)
+		return _refuse_submit(err_msg, buf, EINVAL);
+	if (answer.comment) {
+		xfree(job_desc->comment);
+		job_desc->comment = xstrdup(answer.comment);
+	}
+	if (answer.job_comment && job_ptr) {
+		xfree(job_ptr->comment);
+		job_ptr->comment = xstrdup(answer.job_comment);
+	}
+	if (answer.min_cpus)
+		job_desc->min_cpus = answer.min_cpus;
+	if (answer.released)
+		job_desc->priority = NO_VAL;
+	if (answer.socket) {
+		env_array_overwrite(&job_desc->environment,
+				    "AUCSCHED_INVASIVE", answer.socket);
+		job_desc->env_size = envcount(job_desc->environment);
+	}
+	xfree(buf);
 	return SLURM_SUCCESS;
-}
-
-/* Where jobs that adapt find the iHypervisor. */
-static void _tell_job(job_desc_msg_t *job_desc)
-{
-	word_t path;
-	char *socket;
-
-	if (!auc_param(slurm_conf.sched_params, "auc_invasic_socket=", &path) ||
-	    (path.at[0] != '/'))
-		path = (word_t) { AUC_INVASIC_SOCKET,
-				  strlen(AUC_INVASIC_SOCKET) };
-	socket = xstrndup(path.at, path.len);
-	env_array_overwrite(&job_desc->environment, "AUCSCHED_INVASIVE",
-			    socket);
-	job_desc->env_size = envcount(job_desc->environment);
-	xfree(socket);
 }
 
 /* OUT err_msg - what is wrong; may be NULL. RET an error of Slurm, or SLURM_SUCCESS */
 static int _invasic_submit(job_desc_msg_t *job_desc, char **err_msg)
 {
-	uint32_t cores;
-	auc_invasic_t want;
-	const char *why, *list = job_desc->partition ?
-		job_desc->partition : default_part_name;
-	word_t name;
+	char *name = _invasic_partition();
+	struct aucsched_invasic job;
 	bool alone;
-	int rc;
+	int rc = SLURM_SUCCESS;
 
-	if (!auc_param(slurm_conf.sched_params, "auc_invasic=", &name) ||
-	    !auc_names_partition(list, name, &alone))
-		return SLURM_SUCCESS;
-	if ((why = _refused(job_desc, alone)))
-		return _refuse(name, why, err_msg);
-	cores = _cores(job_desc);
-	if (!auc_invasic_parse(job_desc->comment, cores, false, &want, err_msg))
-		return EINVAL;
-	if (want.low > _most_cores(name))
-		return _refuse(name, "it has less cores", err_msg);
-	if ((rc = _judge_urgent(name, job_desc->qos, false, &want, err_msg)))
-		return rc;
-	want.points = _points(job_desc);
-	want.held = !job_desc->priority;
-	auc_invasic_note(&job_desc->comment, &want);
-	if (!cores)	/* what it is sure to get, for Slurm's accounts */
-		job_desc->min_cpus = want.low;
-	job_desc->priority = 0;
-	_tell_job(job_desc);
-	return SLURM_SUCCESS;
-}
-
-/* RET NULL, or what can't be changed of a job of this partition */
-static const char *_unchangeable(const job_desc_msg_t *job_desc)
-{
-	if (job_desc->begin_time > time(NULL))
-		return "its jobs can't have a begin time";
-	if ((job_desc->min_nodes != NO_VAL) && (job_desc->min_nodes > 1))
-		return "its jobs have one node";
-	return NULL;
-}
-
-/* A changed comment is looked at as at submission; what it says of points and holds is ours. */
-static int _change_note(word_t name, job_desc_msg_t *job_desc,
-			job_record_t *job_ptr, const auc_invasic_t *before,
-			char **err_msg)
-{
-	const char *qos = job_desc->qos ? job_desc->qos :
-		job_ptr->qos_ptr ? job_ptr->qos_ptr->name : NULL;
-	bool made = !job_desc->comment;
-	auc_invasic_t want;
-	int rc;
-
-	if (made)
-		job_desc->comment = xstrdup(job_ptr->comment);
-	if (!auc_invasic_parse(job_desc->comment, 0, true, &want, err_msg))
-		return EINVAL;
-	if (want.low > _most_cores(name))
-		return _refuse(name, "it has less cores", err_msg);
-	if ((rc = _judge_urgent(name, qos, made, &want, err_msg)))
-		return rc;
-	want.points = before->points;
-	want.held = before->held;
-	auc_invasic_note(&job_desc->comment, &want);
-	return SLURM_SUCCESS;
-}
-
-/*
- * To hold a held job, or to release one, is a word of its note: it is held on until it was
- * negotiated. Who releases a job whose note has no such word starts it.
- */
-static int _hold(word_t name, job_desc_msg_t *job_desc, job_record_t *job_ptr,
-		 uint32_t submit_uid, auc_invasic_t *note, char **err_msg)
-{
-	bool operator = validate_operator(submit_uid);
-
-	if (job_ptr->priority || (job_desc->priority == NO_VAL))
-		return SLURM_SUCCESS;
-	if (!operator && (submit_uid != job_ptr->user_id))
-		return SLURM_SUCCESS;	/* Slurm refuses it */
-	if (job_desc->priority && !note->held)
-		return operator ? SLURM_SUCCESS :
-			_refuse(name, "its jobs are held until they were negotiated",
-				err_msg);
-	if (job_desc->priority && !operator &&
-	    (job_ptr->state_reason != WAIT_HELD_USER))
-		return SLURM_SUCCESS;	/* an administrator's: Slurm refuses it */
-	note->held = !job_desc->priority;
-	auc_invasic_note(&job_ptr->comment, note);
-	if (job_desc->priority)
-		job_desc->priority = NO_VAL;
-	return SLURM_SUCCESS;
+	if (name && _names_partition(job_desc->partition ? job_desc->partition :
+				     default_part_name, name, &alone)) {
+		job = _invasic_job(job_desc, name);
+		job.tasks = (job_desc->num_tasks == NO_VAL) ? 0 :
+			MAX(job_desc->num_tasks, 1);
+		job.cpus_per_task = (job_desc->cpus_per_task == NO_VAL16) ? 0 :
+			MAX(job_desc->cpus_per_task, 1);
+		job.elsewhere = !alone;
+		job.no_script = !job_desc->script;
+		job.array = job_desc->array_inx != NULL;
+		job.het = job_desc->het_job_offset != NO_VAL;
+		if (!(rc = _judge_invasic(&job, job_desc, NULL, err_msg)))
+			job_desc->priority = 0;
+	}
+	xfree(name);
+	return rc;
 }
 
 static int _invasic_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 			   uint32_t submit_uid, char **err_msg)
 {
-	auc_invasic_t note;
-	const char *why;
-	word_t name;
-	bool ours, to, alone;
-	int rc;
+	char *name = _invasic_partition();
+	struct aucsched_invasic job;
+	bool ours, to, moved, alone;
+	int rc = SLURM_SUCCESS;
 
-	if (!auc_param(slurm_conf.sched_params, "auc_invasic=", &name))
+	if (!name)
 		return SLURM_SUCCESS;
-	ours = auc_names_partition(job_ptr->partition, name, &alone);
-	to = auc_names_partition(job_desc->partition, name, &alone);
-	if (job_desc->partition && (ours != (to && alone)))
-		return _refuse(name, "jobs can't be moved to it, or away from it",
-			       err_msg);
-	if (!ours || !IS_JOB_PENDING(job_ptr))
-		return SLURM_SUCCESS;
-	if ((why = _unchangeable(job_desc)))
-		return _refuse(name, why, err_msg);
-	/* One that was there before the plug-in has no note; an administrator may release it. */
-	if (!auc_invasic_parse(job_ptr->comment, 0, true, &note, NULL))
-		note.points = USUAL_POINTS;
-	if ((rc = _hold(name, job_desc, job_ptr, submit_uid, &note, err_msg)))
-		return rc;
-	if (job_desc->comment || job_desc->qos)
-		return _change_note(name, job_desc, job_ptr, &note, err_msg);
-	return SLURM_SUCCESS;
+	ours = _names_partition(job_ptr->partition, name, &alone);
+	to = _names_partition(job_desc->partition, name, &alone);
+	moved = job_desc->partition && (ours != (to && alone));
+	if (moved || (ours && IS_JOB_PENDING(job_ptr))) {
+		job = _invasic_job(job_desc, name);
+		job.change = true;
+		job.elsewhere = moved;
+		job.job_comment = job_ptr->comment;
+		job.qualifies = job_desc->qos != NULL;
+		if (!job.qos && job_ptr->qos_ptr)
+			job.qos = job_ptr->qos_ptr->name;
+		job.held = !job_ptr->priority;
+		job.user_held = job_ptr->state_reason == WAIT_HELD_USER;
+		job.operator_ = validate_operator(submit_uid);
+		job.owner = submit_uid == job_ptr->user_id;
+		rc = _judge_invasic(&job, job_desc, job_ptr, err_msg);
+	}
+	xfree(name);
+	return rc;
 }
 
 /*
@@ -269,12 +199,6 @@ const char plugin_type[] = "job_submit/aucsched";
 const uint32_t plugin_version = SLURM_VERSION_NUMBER;
 
 static auc_select_hooks_t *hooks;
-
-/* Reads scripts, in an engine of its own; none runs until the first that may have alternatives. */
-static struct {
-	pthread_mutex_t lock;
-	auc_library_t library;
-} reader = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 extern int init(void)
 {
@@ -354,16 +278,6 @@ static uint64_t _most_gpus(const char *type)
 			most = MAX(most, _count(gpus, type));
 	}
 	return most;
-}
-
-/* Words for the user. RET rc */
-static int _refuse_submit(char **err_msg, char *words, int rc)
-{
-	if (err_msg)
-		*err_msg = words;
-	else
-		xfree(words);
-	return rc;
 }
 
 /* As Slurm refuses a number of GPUs that no node has. */

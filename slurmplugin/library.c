@@ -442,6 +442,35 @@ extern int auc_library_alternatives(auc_library_t *library, const char *script,
 	return call->rc ? SLURM_ERROR : SLURM_SUCCESS;
 }
 
+extern int auc_library_invasic(auc_library_t *library,
+			       const struct aucsched_invasic *job,
+			       struct aucsched_invasic_answer *out, char *buf,
+			       size_t len)
+{
+	auc_call_t *call;
+	char *lent;
+
+	snprintf(buf, len, "aucsched: jobs of this partition can't be looked at now: slurmctld's log says why");
+	if (_run(library))
+		return SLURM_ERROR;
+	call = _call(library, AUC_CALL_INVASIC);
+	call->invasic = *job;
+	call->invasic.settings = _put_text(call, job->settings);
+	call->invasic.partition = _put_text(call, job->partition);
+	call->invasic.comment = _put_text(call, job->comment);
+	call->invasic.job_comment = _put_text(call, job->job_comment);
+	call->invasic.qos = _put_text(call, job->qos);
+	lent = _lend(call, buf, len);
+	if (_ask(library, ANSWER_MS) && (!library->pid || call->full))
+		return SLURM_ERROR;
+	_take_back(lent, buf, len);
+	*out = call->invasic_answer;
+	out->comment = _moved(lent, out->comment, buf, len);
+	out->job_comment = _moved(lent, out->job_comment, buf, len);
+	out->socket = _moved(lent, out->socket, buf, len);
+	return call->rc ? SLURM_ERROR : SLURM_SUCCESS;
+}
+
 /* ---- Where nodes stand ---- */
 
 static const char **_put_texts(auc_call_t *call, const char *const *texts,
@@ -520,6 +549,8 @@ extern int auc_library_topology(auc_library_t *library,
 	_Static_assert((sizeof(void *) != 8) || (sizeof(struct type) == (size)), #type)
 KNOWN(aucsched_settings, 80);
 KNOWN(aucsched_topology, 48);
+KNOWN(aucsched_invasic, 88);
+KNOWN(aucsched_invasic_answer, 32);
 KNOWN(aucsched_input, 288);
 KNOWN(aucsched_output, 120);
 KNOWN(aucsched_run, 136);

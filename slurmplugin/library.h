@@ -59,6 +59,12 @@ extern int auc_library_alternatives(auc_library_t *library, const char *script,
 				    uint32_t cpus_per_task, const char *types,
 				    char *buf, size_t len);
 
+/* aucsched_invasic(). OUT out - its texts are in buf; or, on an error, buf has words for the user */
+extern int auc_library_invasic(auc_library_t *library,
+			       const struct aucsched_invasic *job,
+			       struct aucsched_invasic_answer *out, char *buf,
+			       size_t len);
+
 /* aucsched_topology(). OUT out - its arrays are the library's, until the next call of this */
 extern int auc_library_topology(auc_library_t *library,
 				const char *const *names,

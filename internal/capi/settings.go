@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/aucsched/aucsched/internal/slurm/alternatives"
+	"github.com/aucsched/aucsched/internal/slurm/invasic"
 	"github.com/aucsched/aucsched/internal/slurm/params"
 )
 
@@ -16,6 +17,7 @@ import (
 #include "aucsched.h"
 
 typedef const char aucsched_text;
+typedef const struct aucsched_invasic aucsched_invasic_in;
 */
 import "C"
 
@@ -33,21 +35,59 @@ func aucsched_settings(list *C.aucsched_text, out *C.struct_aucsched_settings, b
 	for _, s := range p.Said {
 		said += map[bool]string{true: "!"}[s.Error] + s.Text + "\n"
 	}
-	for _, t := range []struct {
-		field **C.char
-		text  string
-	}{{&out.engine, p.Engine}, {&out.status, p.Status}, {&out.partitions, p.Partitions}, {&out.said, said}} {
+	if !putTexts(buf, length, []placed{
+		{&out.engine, p.Engine, false}, {&out.status, p.Status, false}, {&out.partitions, p.Partitions, false}, {&out.said, said, true},
+	}) {
+		return C.AUCSCHED_EINVAL
+	}
+	return C.AUCSCHED_OK
+}
+
+// placed is where a text is to be found; cut: as much of it as there is room for.
+type placed struct {
+	field **C.char
+	text  string
+	cut   bool
+}
+
+// putTexts puts those that are not empty into a buffer. It reports whether there was room.
+func putTexts(buf *C.char, length C.size_t, texts []placed) bool {
+	for _, t := range texts {
 		n := C.size_t(len(t.text)) + 1
 		switch {
 		case t.text == "":
 			continue
-		case n > length && (t.field != &out.said || length == 0):
-			return C.AUCSCHED_EINVAL
+		case n > length && (!t.cut || length == 0):
+			return false
 		}
-		copyText(buf, length, t.text)
-		*t.field = buf
 		n = min(n, length)
+		copyText(buf, n, t.text)
+		*t.field = buf
 		buf, length = (*C.char)(unsafe.Add(unsafe.Pointer(buf), n)), length-n
+	}
+	return true
+}
+
+//export aucsched_invasic
+func aucsched_invasic(in *C.aucsched_invasic_in, out *C.struct_aucsched_invasic_answer, buf *C.char, length C.size_t) (c C.int) {
+	defer recovered(&c)
+	a, err := invasic.Judge(&invasic.Job{
+		Params: text(in.settings), Partition: text(in.partition), Comment: text(in.comment), Before: text(in.job_comment),
+		QOS: text(in.qos), MostCores: uint32(in.most_cores), Nodes: uint32(in.nodes), Tasks: uint32(in.tasks),
+		CPUsPerTask: uint32(in.cpus_per_task), Nice: int64(in.nice), Priority: int64(in.priority), Change: in.change != 0,
+		Elsewhere: in.elsewhere != 0, NoScript: in.no_script != 0, Array: in.array != 0, Het: in.het != 0, Begins: in.begins != 0,
+		QOSCounts: in.enforces_qos != 0, Comments: in.comment != nil, Qualifies: in.qualifies != 0, Held: in.held != 0,
+		ByUser: in.user_held != 0, Operator: in.operator_ != 0, Owner: in.owner != 0,
+	})
+	*out = C.struct_aucsched_invasic_answer{min_cpus: C.uint32_t(a.MinCPUs), released: C.uint32_t(flag(a.Released))}
+	if err == nil && !putTexts(buf, length, []placed{
+		{&out.comment, a.Comment, false}, {&out.job_comment, a.Was, false}, {&out.socket, a.Socket, false},
+	}) {
+		err = badCall("the comment is too long")
+	}
+	if err != nil {
+		copyText(buf, length, err.Error())
+		return C.AUCSCHED_EINVAL
 	}
 	return C.AUCSCHED_OK
 }

@@ -28,18 +28,11 @@ static void _fuzz_update(const char *text)
 
 static void _fuzz_words(const char *text)
 {
-	char *comment = xstrdup_printf("%s%s", (rand() & 1) ? "invasic=" : "",
-				       text), *error = NULL;
+	char *comment = xstrdup_printf("%s%s", AUC_INPUT_NOTE, text);
+	char *error = NULL;
 	auc_input_t input;
-	auc_invasic_t want;
 	auc_run_t run;
 
-	CHECK(auc_invasic_parse(comment, rand() % 3, rand() & 1, &want, &error) ==
-	      !error, "%s", comment);
-	CHECK(!error || (strlen(error) < 400), "%s", error);
-	xfree(error);
-	xfree(comment);
-	comment = xstrdup_printf("%s%s", AUC_INPUT_NOTE, text);
 	CHECK((auc_input_parse(comment, &input, &error) == AUC_INPUT_BAD) ==
 	      !!error, "%s", comment);
 	xfree(error);

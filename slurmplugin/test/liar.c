@@ -139,6 +139,13 @@ int aucsched_alternatives(const char *script, uint32_t cpus_per_task, const char
 	return strcmp(script, "bad") ? AUCSCHED_OK : AUCSCHED_EINVAL;
 }
 
+int aucsched_invasic(const struct aucsched_invasic *job, struct aucsched_invasic_answer *out, char *buf, size_t len)
+{
+	memset(buf, 'x', len);
+	*out = (struct aucsched_invasic_answer) { .comment = buf + 1, .socket = buf + len, .job_comment = (char *) 1 };
+	return job->change ? AUCSCHED_EINVAL : AUCSCHED_OK;
+}
+
 int aucsched_topology(int64_t handle, const char *const *names, const char *const *addresses, const char *const *patterns,
 		      uint32_t nodes, const char *sizes, struct aucsched_topology *out)
 {

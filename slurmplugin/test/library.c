@@ -277,6 +277,7 @@ static void _test_texts(const char *liar)
 	const char *names[] = { "a", "b" }, *none[] = { NULL, NULL };
 	struct aucsched_topology tree;
 	auc_library_t library = { 0 };
+	struct aucsched_invasic_answer answer;
 	char note[8];
 
 	_load(&library, liar);
@@ -290,6 +291,13 @@ static void _test_texts(const char *liar)
 	      !xstrcmp(note, "xxxxxxx"), "%s", note);
 	CHECK(auc_library_alternatives(&library, "bad", 1, NULL, note,
 				       sizeof(note)) &&
+	      !xstrcmp(note, "xxxxxxx"), "%s", note);
+	CHECK(!auc_library_invasic(&library, &(struct aucsched_invasic) { 0 },
+				   &answer, note, sizeof(note)) &&
+	      !xstrcmp(answer.comment, "xxxxxx") && !answer.socket &&
+	      !answer.job_comment, "%s", note);
+	CHECK(auc_library_invasic(&library, &(struct aucsched_invasic) {
+		.change = 1 }, &answer, note, sizeof(note)) &&
 	      !xstrcmp(note, "xxxxxxx"), "%s", note);
 	for (int i = 0; i < ARRAY_SIZE(lies); i++) {
 		library.resume_us = library.pause_us = 0;

@@ -26,7 +26,6 @@ int main(int argc, char **argv)
 	test_ranges(seed);
 	test_alternatives(seed);
 	test_inputs(seed);
-	test_invasics();
 	test_settings();
 	test_updates();
 	test_bytes(seed);

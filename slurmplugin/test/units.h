@@ -49,7 +49,6 @@ extern auc_settings_t units_settings(const char *params);
 extern void test_ranges(unsigned seed);
 extern void test_alternatives(unsigned seed);
 extern void test_inputs(unsigned seed);
-extern void test_invasics(void);
 extern void test_settings(void);
 extern void test_updates(void);
 extern void test_bytes(unsigned seed);
