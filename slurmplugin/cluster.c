@@ -371,11 +371,6 @@ extern bool auc_may_meet_owners(const job_record_t *job_ptr,
 	return auc_wants_own_nodes(job_ptr, part_ptr) || _has_owners();
 }
 
-extern void auc_and_owners(job_record_t *job_ptr, bitstr_t *nodes)
-{
-	filter_by_node_owner(job_ptr, nodes);
-}
-
 extern void auc_part_rules_refresh(void)
 {
 	owners = UNKNOWN;

@@ -111,12 +111,9 @@ extern uint32_t auc_most_cpus(const part_record_t *part_ptr);
 extern bool auc_wants_own_nodes(const job_record_t *job_ptr,
 				const part_record_t *part_ptr);
 
-/* Whether auc_and_owners() can make a difference, as the cycle began. */
+/* Whether filter_by_node_owner() can make a difference, as the cycle began. */
 extern bool auc_may_meet_owners(const job_record_t *job_ptr,
 				const part_record_t *part_ptr);
-
-/* Takes off the nodes that are another user's, or on which the job must not meet him. */
-extern void auc_and_owners(job_record_t *job_ptr, bitstr_t *nodes);
 
 /* Whether the job is for that partition, which may be gone. */
 extern bool auc_has_partition(const job_record_t *job_ptr,

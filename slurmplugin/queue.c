@@ -38,21 +38,16 @@ static bitstr_t *_having(char *name)
 		bit_alloc(node_record_count);
 }
 
-static void _and_feature(const job_record_t *job_ptr, int i, bitstr_t *nodes)
+/*
+ * All of "a&b", or any of "a|b".
+ * IN only - the number of one of "[a|b]", which it is then; -1: all are looked at
+ */
+static void _and_features(const char *names, int only, bitstr_t *nodes)
 {
-	char *name = auc_feature_of(job_ptr->details->features, i);
-	bitstr_t *have = _having(name);
-
-	bit_and(nodes, have);
-	FREE_NULL_BITMAP(have);
-	xfree(name);
-}
-
-static void _and_features(job_record_t *job_ptr, bitstr_t *nodes)
-{
-	char *names = job_ptr->details->features, *copy, *save = NULL, *name;
-	bool any = names && strchr(names, '|');
+	char *copy, *save = NULL, *name;
+	bool any = names && (only < 0) && strchr(names, '|');
 	bitstr_t *fit;
+	int i = 0;
 
 	if (!names || !names[0])
 		return;
@@ -60,10 +55,13 @@ static void _and_features(job_record_t *job_ptr, bitstr_t *nodes)
 	if (!any)
 		bit_set_all(fit);
 	copy = xstrdup(names);
-	for (name = strtok_r(copy, "&|,", &save); name;
-	     name = strtok_r(NULL, "&|,", &save)) {
-		bitstr_t *have = _having(name);
+	for (name = strtok_r(copy, "[]&|,", &save); name;
+	     name = strtok_r(NULL, "[]&|,", &save), i++) {
+		bitstr_t *have;
 
+		if ((only >= 0) && (i != only))
+			continue;
+		have = _having(name);
 		if (any)
 			bit_or(fit, have);
 		else
@@ -221,10 +219,7 @@ static void _and_asked(job_record_t *job_ptr, const auc_request_t *request,
 		bit_and_not(nodes, details->exc_node_bitmap);
 	if (details->req_node_bitmap)
 		bit_and(nodes, details->req_node_bitmap);
-	if (request->features)
-		_and_feature(job_ptr, feature, nodes);
-	else
-		_and_features(job_ptr, nodes);
+	_and_features(details->features, request->features ? feature : -1, nodes);
 	_and_tmp_disk(details->pn_min_tmp_disk, nodes);
 }
 
@@ -250,7 +245,7 @@ static void _and_company(const job_queue_rec_t *record, auc_request_t *request,
 		return;
 	before = bit_set_count(nodes);
 	if (owners)
-		auc_and_owners(record->job_ptr, nodes);
+		filter_by_node_owner(record->job_ptr, nodes);
 	_and_sockets(request->socket_cores, nodes);
 	if (bit_set_count(nodes) < before)
 		request->narrowed = request->approximate = true;

@@ -29,15 +29,6 @@ extern uint8_t auc_one_of_features(const char *features)
 	return ((names > 1) && (names <= UINT8_MAX)) ? names : 0;
 }
 
-extern char *auc_feature_of(const char *features, int i)
-{
-	const char *from = features + 1;
-
-	while (i--)
-		from = strchr(from, '|') + 1;
-	return xstrndup(from, strcspn(from, "|]"));
-}
-
 /*
  * Blocks of topology/block.
  *

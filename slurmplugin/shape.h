@@ -18,9 +18,6 @@
  */
 extern uint8_t auc_one_of_features(const char *features);
 
-/* The name of number i of them. xfree() */
-extern char *auc_feature_of(const char *features, int i);
-
 /*
  * What Slurm holds a job to with topology/block (eval_nodes_block.c of 24.11). Arithmetic alone: no
  * record, no lock.

@@ -228,7 +228,7 @@ static bool _is_owned(job_record_t *job_ptr, const auc_pin_t *pin)
 	bitstr_t *open = bit_copy(pin->nodes);
 	bool owned;
 
-	auc_and_owners(job_ptr, open);
+	filter_by_node_owner(job_ptr, open);
 	owned = !bit_equal(open, pin->nodes);
 	FREE_NULL_BITMAP(open);
 	return owned;
@@ -507,13 +507,12 @@ static void _say_started(const job_record_t *job_ptr, const auc_row_t *row,
 			 const struct aucsched_decision *decision)
 {
 	int number = _way(row, decision).number;
+	char which[32] = "";
 
 	if (number)
-		info("aucsched: started %pJ on %s (class %c), alternative %d",
-		     job_ptr, job_ptr->nodes, decision->bid_class, number);
-	else
-		info("aucsched: started %pJ on %s (class %c)", job_ptr,
-		     job_ptr->nodes, decision->bid_class);
+		snprintf(which, sizeof(which), ", alternative %d", number);
+	info("aucsched: started %pJ on %s (class %c)%s", job_ptr,
+	     job_ptr->nodes, decision->bid_class, which);
 }
 
 /* With the cores that were decided; or, if it is loose, with others of the same nodes. */

@@ -10,9 +10,8 @@
 static const struct {
 	const char *text;
 	uint8_t names;		/* 0: it is no choice of one */
-	const char *last;
 } choices[] = {
-	{ "[a|b]", 2, "b" }, { "[rack1|rack2|rack10]", 3, "rack10" },
+	{ "[a|b]", 2 }, { "[rack1|rack2|rack10]", 3 },
 	{ NULL, 0 }, { "", 0 }, { "a", 0 }, { "a|b", 0 }, { "[a]", 0 },
 	{ "[]", 0 }, { "[|]", 0 }, { "[a|]", 0 }, { "[|b]", 0 },
 	{ "[a||b]", 0 }, { "[a|b", 0 }, { "a|b]", 0 }, { "[a|b]&c", 0 },
@@ -20,21 +19,18 @@ static const struct {
 	{ "[a*2|b]", 0 }, { "[(a|b)]", 0 }, { "[[a|b]]", 0 }, { "[a|b][c|d]", 0 },
 };
 
-/* Whatever a text has, its names put together again are the text. */
+/* As many as queue.c finds between the same signs. */
 static void _test_names(const char *text)
 {
-	char again[64] = "[";
+	char *copy = xstrdup(text), *save = NULL;
 	uint8_t names = auc_one_of_features(text);
+	int found = 0;
 
-	for (int i = 0; i < names; i++) {
-		char *name = auc_feature_of(text, i);
-
-		CHECK(name[0], "%s: name %d", text, i);
-		strcat(strcat(again, i ? "|" : ""), name);
-		xfree(name);
-	}
-	strcat(again, "]");
-	CHECK(!names || !strcmp(again, text), "%s: %s", text, again);
+	for (char *name = strtok_r(copy, "[]&|,", &save); name;
+	     name = strtok_r(NULL, "[]&|,", &save))
+		found++;
+	CHECK(!names || (names == found), "%s: %d", text, found);
+	xfree(copy);
 }
 
 extern void test_features(unsigned seed)
@@ -43,13 +39,9 @@ extern void test_features(unsigned seed)
 
 	for (int i = 0; i < ARRAY_SIZE(choices); i++) {
 		uint8_t names = auc_one_of_features(choices[i].text);
-		char *last = names ? auc_feature_of(choices[i].text, names - 1) :
-			NULL;
 
-		CHECK((names == choices[i].names) &&
-		      !xstrcmp(last, choices[i].last), "%s: %d, %s",
-		      choices[i].text, names, last);
-		xfree(last);
+		CHECK(names == choices[i].names, "%s: %d", choices[i].text,
+		      names);
 	}
 	srand(seed);
 	for (int i = 0; i < 50000; i++) {
