@@ -313,12 +313,6 @@ static int32_t _add_mask(auc_snapshot_t *s, auc_masks_t *masks,
 	return s->in.masks_len++;
 }
 
-static void _masks_free(auc_masks_t *masks)
-{
-	for (int i = 0; i < AUC_RECENT_MASKS; i++)
-		FREE_NULL_BITMAP(masks->recent[i]);
-}
-
 /*
  * The ways in which a job could start besides the first that is modelled: other layouts of its
  * request, the other features of "[a|b]", its other partitions, and the alternative requests of its
@@ -842,7 +836,8 @@ extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_claims_free(&s->first);
 	auc_overdue_begin(settings->net_s);
 	_go_through(s, state);
-	_masks_free(&state->masks);
+	for (int i = 0; i < AUC_RECENT_MASKS; i++)
+		FREE_NULL_BITMAP(state->masks.recent[i]);
 	auc_limits_end();
 	xfree(state);
 }

@@ -132,21 +132,16 @@ extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,
  * reckoned in 64 bits, and what the library would refuse is left to Slurm.
  */
 
-/* A layout while it is worked out. max_nodes and per_node: 0: any. */
-typedef struct {
-	uint64_t cores, min_nodes, max_nodes, per_node, min_gpus, max_gpus;
-} shape_t;
-
 /* All layouts of a request. */
 typedef struct {
-	shape_t shapes[1 + AUC_LAYOUTS];
+	auc_layout_t shapes[1 + AUC_LAYOUTS];
 	int len;
 	bool approximate, loose;
 } plan_t;
 
-static shape_t *_add(plan_t *plan, const auc_numbers_t *n, shape_t shape)
+static auc_layout_t *_add(plan_t *plan, const auc_numbers_t *n, auc_layout_t shape)
 {
-	shape_t *added = &plan->shapes[plan->len++];
+	auc_layout_t *added = &plan->shapes[plan->len++];
 
 	*added = shape;
 	if (!shape.max_gpus) {
@@ -176,7 +171,7 @@ static const char *_shape_whole(const auc_numbers_t *n, plan_t *plan)
 	if (n->node_range)
 		return "exclusive";
 	plan->approximate = n->min_nodes != n->max_nodes;
-	_add(plan, n, (shape_t) {
+	_add(plan, n, (auc_layout_t) {
 		.cores = nodes * n->node_cores, .min_nodes = nodes,
 		.max_nodes = nodes, .per_node = n->node_cores });
 	return NULL;
@@ -252,7 +247,7 @@ static const char *_one_node(const auc_numbers_t *n, plan_t *plan)
 	if (n->socket_tasks && n->sockets &&
 	    (n->tasks > (uint64_t) n->socket_tasks * n->sockets))
 		return "layout";
-	_add(plan, n, (shape_t) {
+	_add(plan, n, (auc_layout_t) {
 		.cores = _cores_for(n, n->tasks, cpus, gpus),
 		.min_nodes = 1, .max_nodes = 1,
 		.min_gpus = n->job_gpus, .max_gpus = n->job_gpus });
@@ -281,7 +276,7 @@ static const char *_tasks_per_node(const auc_numbers_t *n, plan_t *plan,
 	    (n->job_gpus % nodes))
 		return "layout";
 	gpus = n->job_gpus / nodes;
-	_add(plan, n, (shape_t) {
+	_add(plan, n, (auc_layout_t) {
 		.per_node = _cores_for(n, tasks, tasks * _per_task(n),
 				       gpus ? gpus : n->max_gpus),
 		.min_nodes = nodes, .max_nodes = nodes,
@@ -306,7 +301,7 @@ static void _free_shape(const auc_numbers_t *n, plan_t *plan, uint64_t tasks)
 
 	if (_per_task(n) > 1)	/* no task is on two cores */
 		cores = MAX(cores, _divide_up(tasks, each / _per_task(n)));
-	_add(plan, n, (shape_t) { .cores = MAX(cores, nodes),
+	_add(plan, n, (auc_layout_t) { .cores = MAX(cores, nodes),
 		.min_nodes = n->min_nodes, .max_nodes = n->max_nodes });
 }
 
@@ -334,7 +329,7 @@ static bool _even(const auc_numbers_t *n, plan_t *plan, uint64_t nodes,
 		       (gpus > n->most_gpus)))
 		return false;
 	plan->loose |= tasks % nodes;
-	_add(plan, n, (shape_t) { .per_node = cores, .min_nodes = nodes,
+	_add(plan, n, (auc_layout_t) { .per_node = cores, .min_nodes = nodes,
 		.max_nodes = nodes, .min_gpus = gpus, .max_gpus = gpus });
 	return true;
 }
@@ -386,7 +381,7 @@ static const char *_shape_cpus(const auc_numbers_t *n, plan_t *plan)
 }
 
 /* The library refuses what contradicts itself, or is beyond its limits. */
-static bool _is_sound(shape_t *shape)
+static bool _is_sound(auc_layout_t *shape)
 {
 	uint64_t nodes;
 
@@ -419,21 +414,12 @@ static uint32_t _seconds(uint32_t minutes)
 	return MAX(minutes, 1) * 60;
 }
 
-static auc_layout_t _layout(const shape_t *shape)
-{
-	return (auc_layout_t) {
-		.cores = shape->cores, .min_nodes = shape->min_nodes,
-		.max_nodes = shape->max_nodes,
-		.cores_per_node = shape->per_node,
-		.min_gpus = shape->min_gpus, .max_gpus = shape->max_gpus };
-}
-
 static void _set_layout(const auc_layout_t *layout, struct aucsched_job *job)
 {
 	job->cores = layout->cores;
 	job->min_nodes = layout->min_nodes;
 	job->max_nodes = layout->max_nodes;
-	job->cores_per_node = layout->cores_per_node;
+	job->cores_per_node = layout->per_node;
 	job->min_gpus = layout->min_gpus;
 	job->max_gpus = layout->max_gpus;
 }
@@ -452,15 +438,13 @@ static bool _set_layouts(plan_t *plan, auc_request_t *request)
 	int sound = 0;
 
 	for (int i = 0; i < plan->len; i++) {
-		auc_layout_t layout;
-
 		if (!_is_sound(&plan->shapes[i]))
 			continue;
-		layout = _layout(&plan->shapes[i]);
 		if (!sound++)
-			_set_layout(&layout, &request->job);
+			_set_layout(&plan->shapes[i], &request->job);
 		else
-			request->layouts[request->layouts_len++] = layout;
+			request->layouts[request->layouts_len++] =
+				plan->shapes[i];
 	}
 	return sound;
 }

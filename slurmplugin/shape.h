@@ -55,10 +55,9 @@ extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,
 /* Further layouts of a request: it would start with any of them as well. */
 #define AUC_LAYOUTS 8
 
-/* So many cores in all, on so many nodes, as in a job of the library. */
+/* So many cores in all, on so many nodes, as in a job of the library; while it is worked out 64 bits wide. */
 typedef struct {
-	uint32_t cores, min_nodes, max_nodes, cores_per_node;
-	uint8_t min_gpus, max_gpus;
+	uint64_t cores, min_nodes, max_nodes, per_node, min_gpus, max_gpus;
 } auc_layout_t;
 
 /* Gres that a job asks for on each of its nodes, beside its GPUs; or one of several types of these. */
