@@ -260,11 +260,9 @@ func (b *Backfill) trySelect(t *nodeset.Table, j *core.Job, avail nodeset.Mask) 
 // machine remembers why requests can never run, for as long as the machine keeps
 // its nodes and their states.
 type machine struct {
-	total []nodeset.Capacity
-	up    []bool
-	more  [][]int64      // of further resources, as the table has them
-	idle  *nodeset.Table // nil until it is asked for
-	why   map[shapeKey]error
+	*place.Machine
+	idle *nodeset.Table // with nothing running
+	why  map[shapeKey]error
 }
 
 // maxRemembered bounds the memory of a machine.
@@ -278,36 +276,18 @@ func (m *machine) remember(k shapeKey, why error) {
 }
 
 func (m *machine) update(t *nodeset.Table) {
-	same := len(m.total) == t.Len() && len(m.more) == t.Resources()
-	for r := 0; same && r < t.Resources(); r++ {
-		same = slices.Equal(m.more[r], t.TotalOf(r))
-	}
+	same := m.Machine != nil && m.Is(t)
 	for n := 0; same && n < t.Len(); n++ {
-		same = m.total[n] == t.Total(n) && m.up[n] == t.Up(n)
+		same = m.idle.Up(n) == t.Up(n)
 	}
 	if same {
 		return
 	}
 	clear(m.why)
-	m.idle = nil
-	m.total, m.up, m.more = m.total[:0], m.up[:0], m.more[:0]
-	for r := range t.Resources() {
-		m.more = append(m.more, slices.Clone(t.TotalOf(r)))
-	}
+	m.Machine, m.idle = place.NewMachine(t), place.Idle(t)
 	for n := range t.Len() {
-		m.total, m.up = append(m.total, t.Total(n)), append(m.up, t.Up(n))
+		m.idle.SetUp(n, t.Up(n))
 	}
-}
-
-// empty is the machine of t, as update was told of it, with nothing running.
-func (m *machine) empty(t *nodeset.Table) *nodeset.Table {
-	if m.idle == nil {
-		m.idle = place.Idle(t)
-		for n, up := range m.up {
-			m.idle.SetUp(n, up)
-		}
-	}
-	return m.idle
 }
 
 // unknown is what keeps a job waiting that asks for what this model of Slurm has not.
@@ -333,8 +313,8 @@ func (b *Backfill) never(j *core.Job) (why, err error) {
 	if why, ok := b.machine.why[key]; ok && j.Eligible == nil {
 		return why, nil
 	}
-	if why = place.CanEverRun(b.s.Nodes, &j.Request); why == nil {
-		_, ok, err := b.trySelect(b.machine.empty(b.s.Nodes), j, nil)
+	if why = b.machine.CanEverRun(&j.Request); why == nil {
+		_, ok, err := b.trySelect(b.machine.idle, j, nil)
 		if err != nil {
 			return nil, err
 		}

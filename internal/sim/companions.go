@@ -154,7 +154,7 @@ func (s *simulator) price() {
 		return
 	}
 	least, all := int64(0), 0.0
-	for _, j := range s.pending.jobs() {
+	for _, j := range s.pending.jobs {
 		if j.Preempts != 0 && (least == 0 || j.Priority < least) {
 			least = j.Priority
 		}

@@ -29,8 +29,8 @@ func (r *ranking) update(now int64) (err error) {
 	if r.period > 0 {
 		r.next = now/r.period*r.period + r.period
 	}
-	for i, j := range r.queue.jobs() {
-		w := r.jobs[r.queue.numbers()[i]].Job
+	for i, j := range r.queue.jobs {
+		w := r.jobs[r.queue.numbers[i]].Job
 		if j.Priority, err = r.of(w, now); err != nil {
 			return err
 		}
@@ -40,15 +40,15 @@ func (r *ranking) update(now int64) (err error) {
 }
 
 // Len, Less and Swap implement [sort.Interface] on the queue.
-func (r *ranking) Len() int { return r.queue.len() }
+func (r *ranking) Len() int { return len(r.queue.jobs) }
 
 func (r *ranking) Less(i, k int) bool {
-	jobs, num := r.queue.jobs(), r.queue.numbers()
+	jobs, num := r.queue.jobs, r.queue.numbers
 	return cmp.Or(cmp.Compare(jobs[k].Priority, jobs[i].Priority), cmp.Compare(r.place[num[i]], r.place[num[k]])) < 0
 }
 
 func (r *ranking) Swap(i, k int) {
-	jobs, num := r.queue.jobs(), r.queue.numbers()
+	jobs, num := r.queue.jobs, r.queue.numbers
 	jobs[i], jobs[k] = jobs[k], jobs[i]
 	num[i], num[k] = num[k], num[i]
 }

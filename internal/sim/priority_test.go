@@ -207,7 +207,7 @@ func TestRankingAllocatesNothing(t *testing.T) {
 	}))
 	for now := range int64(40) {
 		require.NoError(t, s.ranking.update(now*150))
-		front[s.pending.jobs()[1].ID] = true
+		front[s.pending.jobs[1].ID] = true
 	}
 	require.Greater(t, len(front), 1, "the order does change")
 }

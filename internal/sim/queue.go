@@ -3,64 +3,27 @@
 package sim
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/aucsched/aucsched/core"
 )
 
 // queue holds the pending jobs, highest priority first and in order of arrival
-// within a priority. Insertion and removal move the shorter side of the queue, so
-// both are cheap at either end, where nearly all of them happen.
+// within a priority.
 type queue struct {
-	buf  []*core.Job
-	num  []int32 // number of each job in the workload
-	head int     // of the first job in buf and num
+	jobs    []*core.Job
+	numbers []int32 // of each job in the workload
 }
 
-func (q *queue) len() int { return len(q.buf) - q.head }
-
-func (q *queue) jobs() []*core.Job { return q.buf[q.head:] }
-
-func (q *queue) numbers() []int32 { return q.num[q.head:] }
-
 func (q *queue) push(j *core.Job, number int32) {
-	jobs := q.jobs()
-	at := len(jobs)
-	if at > 0 && jobs[at-1].Priority < j.Priority {
-		at = sort.Search(at, func(i int) bool { return jobs[i].Priority < j.Priority })
-	}
-	if q.head > 0 && at < q.len()/2 {
-		q.head--
-		copy(q.buf[q.head:], q.buf[q.head+1:q.head+1+at])
-		copy(q.num[q.head:], q.num[q.head+1:q.head+1+at])
-	} else {
-		q.buf, q.num = append(q.buf, nil), append(q.num, 0)
-		copy(q.buf[q.head+at+1:], q.buf[q.head+at:])
-		copy(q.num[q.head+at+1:], q.num[q.head+at:])
-	}
-	q.buf[q.head+at], q.num[q.head+at] = j, number
+	at := sort.Search(len(q.jobs), func(i int) bool { return q.jobs[i].Priority < j.Priority })
+	q.jobs, q.numbers = slices.Insert(q.jobs, at, j), slices.Insert(q.numbers, at, number)
 }
 
 // remove takes out the job at position at.
 func (q *queue) remove(at int) {
-	if at < q.len()/2 {
-		copy(q.buf[q.head+1:], q.buf[q.head:q.head+at])
-		copy(q.num[q.head+1:], q.num[q.head:q.head+at])
-		q.buf[q.head] = nil
-		q.head++
-	} else {
-		last := len(q.buf) - 1
-		copy(q.buf[q.head+at:], q.buf[q.head+at+1:])
-		copy(q.num[q.head+at:], q.num[q.head+at+1:])
-		q.buf[last] = nil
-		q.buf, q.num = q.buf[:last], q.num[:last]
-	}
-	if q.head > 1024 && q.head > q.len() { // give the gap at the front back
-		n := copy(q.buf, q.buf[q.head:])
-		copy(q.num, q.num[q.head:])
-		clear(q.buf[n:])
-		q.buf, q.num, q.head = q.buf[:n], q.num[:n], 0
-	}
+	q.jobs, q.numbers = slices.Delete(q.jobs, at, at+1), slices.Delete(q.numbers, at, at+1)
 }
 
 // ending is when a running job has ended and its nodes are free.

@@ -258,7 +258,7 @@ func (s *simulator) run(ctx context.Context) error {
 			if idle == maxIdle || paced == maxPaced {
 				s.giveUp()
 			}
-			if idle == maxIdle || paced == maxPaced || s.pending.len() == 0 {
+			if idle == maxIdle || paced == maxPaced || len(s.pending.jobs) == 0 {
 				s.never()
 				return nil
 			}
@@ -272,7 +272,7 @@ func (s *simulator) run(ctx context.Context) error {
 		if err := s.advance(); err != nil {
 			return err
 		}
-		if s.pending.len() == 0 {
+		if len(s.pending.jobs) == 0 {
 			continue
 		}
 		started, err := s.cycle(ctx)
@@ -295,11 +295,11 @@ type Paced interface {
 
 // nextEvent is when the next job comes or goes, or the policy wants to decide, or has to once more.
 func (s *simulator) nextEvent() (at int64, ok bool) {
-	if p, paced := s.policy.(Paced); paced && s.pending.len() > 0 {
+	if p, paced := s.policy.(Paced); paced && len(s.pending.jobs) > 0 {
 		at = p.Again()
 		ok = at > 0
 	}
-	if again := s.retry.at; again > 0 && s.pending.len() > 0 && (!ok || again < at) {
+	if again := s.retry.at; again > 0 && len(s.pending.jobs) > 0 && (!ok || again < at) {
 		at, ok = again, true
 	}
 	if e, some := s.comeOrGo(); some && (!ok || e < at) {
@@ -370,17 +370,17 @@ func (s *simulator) advance() error {
 	if err := s.ask(); err != nil {
 		return err
 	}
-	s.result.PendingMax = max(s.result.PendingMax, s.pending.len())
+	s.result.PendingMax = max(s.result.PendingMax, len(s.pending.jobs))
 	return nil
 }
 
 // leave withdraws a job, if it has not begun.
 func (s *simulator) leave(i int32) {
-	at := slices.Index(s.pending.numbers(), i)
+	at := slices.Index(s.pending.numbers, i)
 	if at < 0 {
 		return
 	}
-	j := s.pending.jobs()[at]
+	j := s.pending.jobs[at]
 	s.meter.stranded.start(&j.Request)
 	s.spare = append(s.spare, j)
 	s.pending.remove(at)
@@ -400,7 +400,7 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	}
 	s.markOver()
 	s.price()
-	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Pending: s.pending.jobs(), Running: s.held, Claims: s.plan.Claims, Pace: s.plan.Pace}
+	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Pending: s.pending.jobs, Running: s.held, Claims: s.plan.Claims, Pace: s.plan.Pace}
 	if !s.cfg.Blind {
 		snap.Topology = s.cfg.Topology
 	}
@@ -425,7 +425,7 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	}
 	s.retry.learn(s.cfg.Interval, s.now, s.cfg.CycleLimit > 0 && s.plan.Stats.TimedOut > 0, started, idle)
 	if s.cfg.OnCycle != nil {
-		s.cfg.OnCycle(Progress{s.now, s.next, s.pending.len(), len(s.running), s.ended, s.total})
+		s.cfg.OnCycle(Progress{s.now, s.next, len(s.pending.jobs), len(s.running), s.ended, s.total})
 	}
 	return started, nil
 }
@@ -439,7 +439,7 @@ func (s *simulator) read(snap *core.Snapshot) {
 	for _, r := range s.running {
 		running = append(running, s.jobs[r.number].Job)
 	}
-	for _, number := range s.pending.numbers() {
+	for _, number := range s.pending.numbers {
 		pending = append(pending, s.jobs[number].Job)
 	}
 	s.files.Cycle(snap, running, pending)
@@ -465,13 +465,13 @@ func (s *simulator) carryOut() (started int, err error) {
 	}
 	for i := range s.plan.Decisions {
 		d := &s.plan.Decisions[i]
-		if d.Job <= last || d.Job >= s.pending.len() {
-			return 0, fmt.Errorf("decision %d: job index %d after %d of %d", i, d.Job, last, s.pending.len())
+		if d.Job <= last || d.Job >= len(s.pending.jobs) {
+			return 0, fmt.Errorf("decision %d: job index %d after %d of %d", i, d.Job, last, len(s.pending.jobs))
 		}
 		last = d.Job
 		if d.Start = d.Start && !waits[d.Job]; d.Start {
 			if err := s.start(d); err != nil {
-				return 0, fmt.Errorf("job %s: %w", s.pending.jobs()[d.Job].ID, err)
+				return 0, fmt.Errorf("job %s: %w", s.pending.jobs[d.Job].ID, err)
 			}
 			started++
 		}
@@ -479,7 +479,7 @@ func (s *simulator) carryOut() (started int, err error) {
 	// From the back, so that the positions of those in front stay.
 	for i := len(s.plan.Decisions) - 1; i >= 0; i-- {
 		if d := &s.plan.Decisions[i]; d.Start {
-			s.spare = append(s.spare, s.pending.jobs()[d.Job])
+			s.spare = append(s.spare, s.pending.jobs[d.Job])
 			s.pending.remove(d.Job)
 		}
 	}
@@ -487,7 +487,7 @@ func (s *simulator) carryOut() (started int, err error) {
 }
 
 func (s *simulator) start(d *core.Decision) error {
-	i := s.pending.numbers()[d.Job]
+	i := s.pending.numbers[d.Job]
 	j := &s.jobs[i]
 	r, ok := j.Way(d.Alternative)
 	if !ok {
@@ -579,7 +579,7 @@ func (s *simulator) giveUp() {
 	for i := range s.plan.Decisions {
 		reasons[s.plan.Decisions[i].Job] = s.plan.Decisions[i].Reason
 	}
-	for i, j := range s.pending.jobs() {
+	for i, j := range s.pending.jobs {
 		why := reasons[i]
 		if why == "" {
 			why = "not started by the policy"
@@ -626,14 +626,14 @@ func (s *simulator) disband(c *crew, at int64) error {
 			}
 		}
 	}
-	numbers := s.pending.numbers()
+	numbers := s.pending.numbers
 	for k := len(numbers) - 1; k >= 0; k-- {
 		if numbers[k] != c.lead && s.crews.of(numbers[k]) == c {
-			j := s.pending.jobs()[k]
+			j := s.pending.jobs[k]
 			s.meter.stranded.start(&j.Request)
 			s.spare = append(s.spare, j)
 			s.pending.remove(k)
-			numbers = s.pending.numbers()
+			numbers = s.pending.numbers
 		}
 	}
 	return s.crews.books.End(c.lead, at)

