@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/aucsched/aucsched/benchmarks/replay"
+	"github.com/aucsched/aucsched/benchmarks/crews"
 	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/sim"
@@ -30,7 +30,7 @@ type crewFlags struct {
 var crewSettings = []string{"malleable", "malleable-nodes", "reconfigure", "companion-limit"}
 
 func (f *crewFlags) register(flags *pflag.FlagSet) {
-	o := sim.DefaultCrews()
+	o := crews.Default()
 	flags.Float64Var(&f.percent, "malleable", 0,
 		"percent of the jobs, chosen by the seed, that take and leave nodes while they run, as aucsched crew does: "+
 			"those that name like nodes, or of a machine whose nodes have one core each")
@@ -77,11 +77,12 @@ func (f *crewFlags) apply(flags *pflag.FlagSet, cfg *sim.Config, jobs []workload
 			return fmt.Errorf("--%s: %v: must be whole seconds", name, d)
 		}
 	}
-	cfg.Crews = sim.CrewOptions{Reconfigure: int64(f.reconfigure / time.Second), Limit: int64(f.limit / time.Second),
-		Books: replay.Books}
-	if err := cfg.Crews.Validate(); err != nil {
+	o := crews.Default()
+	o.Reconfigure, o.Limit = int64(f.reconfigure/time.Second), int64(f.limit/time.Second)
+	if err := o.Validate(); err != nil {
 		return fmt.Errorf("--malleable: %w", err)
 	}
+	cfg.Crews = o.For
 	if cfg.Release > 0 {
 		return fmt.Errorf("--malleable: goes without --slurmctld")
 	}

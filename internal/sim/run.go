@@ -21,7 +21,7 @@ import (
 // NewConfig is the configuration that the papers' tests used: an interval of 3
 // seconds (ipsched, section IV), jobs that end at their limit, all starts verified.
 func NewConfig(nodes []nodeset.Capacity) Config {
-	return Config{Nodes: nodes, Interval: 3, Verify: true, KillAtLimit: true, Crews: DefaultCrews()}
+	return Config{Nodes: nodes, Interval: 3, Verify: true, KillAtLimit: true}
 }
 
 // maxIdle is how many cycles in a row may start nothing while the machine is idle
@@ -49,8 +49,10 @@ func Run(ctx context.Context, cfg Config, policy core.Policy, jobs []workload.Jo
 	}
 	s.result.Policy = policy.Name()
 	s.meter.fill(&s.result, s.latency)
-	if s.result.Crews, err = s.crews.result(); err != nil {
-		return nil, fmt.Errorf("policy %s: %w", policy.Name(), err)
+	if s.crews != nil {
+		if s.result.Crews, err = s.crews.Result(); err != nil {
+			return nil, fmt.Errorf("policy %s: %w", policy.Name(), err)
+		}
 	}
 	if s.files != nil {
 		s.result.Files = s.files.Use()
@@ -168,7 +170,9 @@ func (s *simulator) submit(i int32) (err error) {
 	*j = s.jobs[i].Job.Job
 	j.Since = s.jobs[i].Submit
 	s.lowest = min(s.lowest, j.Priority)
-	s.tier(i, j)
+	if s.crews != nil && !s.companion(i) {
+		s.crews.Lift(j)
+	}
 	if s.ranking != nil {
 		if j.Priority, err = s.ranking.of(s.jobs[i].Job, s.now); err != nil {
 			return err
@@ -207,7 +211,7 @@ func (s *simulator) admit(i int32, j *workload.Job) error {
 	if len(j.Components) > 0 {
 		return fmt.Errorf("components: there are %d: the simulator has no jobs of several", len(j.Components))
 	}
-	s.jobs[i] = job{j, s.capped(j.Duration, j.TimeLimit), nil}
+	s.jobs[i] = job{Job: j, nominal: s.capped(j.Duration, j.TimeLimit)}
 	if err := s.admitCrew(i); err != nil {
 		return err
 	}
@@ -324,8 +328,10 @@ func (s *simulator) comeOrGo() (at int64, ok bool) {
 			at, ok = t, true
 		}
 	}
-	if t, asks := s.crews.nextAsk(); asks && (!ok || t < at) {
-		at, ok = t, true
+	if s.crews != nil {
+		if t, asks := s.crews.Next(); asks && (!ok || t < at) {
+			at, ok = t, true
+		}
 	}
 	return at, ok
 }
@@ -367,8 +373,10 @@ func (s *simulator) advance() error {
 		s.leave(s.leavers[s.left])
 		s.left++
 	}
-	if err := s.ask(); err != nil {
-		return err
+	if s.crews != nil {
+		if err := s.crews.Ask(); err != nil {
+			return err
+		}
 	}
 	s.result.PendingMax = max(s.result.PendingMax, len(s.pending.jobs))
 	return nil
@@ -380,12 +388,17 @@ func (s *simulator) leave(i int32) {
 	if at < 0 {
 		return
 	}
+	s.withdraw(at)
+	s.ended++
+	s.release(i, s.now)
+}
+
+// withdraw takes the job at that place out of the queue.
+func (s *simulator) withdraw(at int) {
 	j := s.pending.jobs[at]
 	s.meter.stranded.start(&j.Request)
 	s.spare = append(s.spare, j)
 	s.pending.remove(at)
-	s.ended++
-	s.release(i, s.now)
 }
 
 // cycle asks the policy once and carries out what it says.
@@ -399,7 +412,9 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 		}
 	}
 	s.markOver()
-	s.price()
+	if s.crews != nil {
+		s.crews.Price(s.pending.jobs, s.held)
+	}
 	snap := core.Snapshot{Now: s.now, Nodes: s.nodes, Pending: s.pending.jobs, Running: s.held, Claims: s.plan.Claims, Pace: s.plan.Pace}
 	if !s.cfg.Blind {
 		snap.Topology = s.cfg.Topology
@@ -497,9 +512,8 @@ func (s *simulator) start(d *core.Decision) error {
 		return err
 	}
 	runs, loading := s.runs(j, &r, d.Segs)
-	crew := s.crews.of(i)
-	if crew != nil {
-		until, err := s.join(crew, i)
+	if s.malleable(i) {
+		until, err := s.crews.Start(i)
 		if err != nil {
 			return err
 		}
@@ -509,7 +523,7 @@ func (s *simulator) start(d *core.Decision) error {
 		return errors.New("the simulated time leaves the range of 64 bits")
 	}
 	gpus := s.meter.gpuParts.gpus(r.Uses, d.Segs)
-	if crew == nil {
+	if !s.malleable(i) {
 		ran := Record{j.Job, j.Submit, s.now, s.now + runs, d.Class, d.Segs, gpus, d.Alternative, loading}
 		s.meter.add(&ran, &r, extent{requestedCores(&r, d.Segs), runs, nominal(j.Job, j.nominal)})
 	}
@@ -539,8 +553,10 @@ func (s *simulator) dropStale() {
 }
 
 func (s *simulator) end(e ending) error {
-	if over, err := s.part(e); !over || err != nil {
-		return err
+	if s.malleable(e.number) {
+		if over, err := s.crews.End(e.number, e.at); !over || err != nil {
+			return err
+		}
 	}
 	s.due[e.number] = 0
 	n, last := s.slot[e.number], len(s.running)-1
@@ -548,18 +564,20 @@ func (s *simulator) end(e ending) error {
 	if err := s.nodes.Release(h.Segs, h.Uses...); err != nil {
 		return err
 	}
-	crew := s.crews.of(e.number)
-	if crew == nil || crew.lead == e.number {
+	if !s.companion(e.number) {
 		s.ended++
-		j := s.jobs[e.number].Job
-		if crew != nil {
-			j = crew.job
+		of := &s.jobs[e.number]
+		j := of.Job
+		if s.malleable(e.number) {
+			j = of.came
 		}
 		gpus := s.meter.gpuParts.gpus(h.Uses, h.Segs)
 		ran := Record{j, j.Submit, r.start, e.at - s.cfg.Release, r.class, h.Segs, gpus, r.alternative, r.loading}
-		s.crews.add(crew, &ran)
-		if crew != nil {
-			s.meter.add(&ran, &s.jobs[e.number].Request, extent{crew.asks * int(h.Segs[0].Cores), crew.alone, crew.alone})
+		if s.crews != nil {
+			s.crews.Count(e.number, &ran)
+		}
+		if s.malleable(e.number) {
+			s.meter.add(&ran, &of.Request, extent{of.asks * int(h.Segs[0].Cores), of.nominal, of.nominal})
 		}
 		if s.cfg.OnEnd != nil {
 			s.cfg.OnEnd(ran)
@@ -588,65 +606,37 @@ func (s *simulator) giveUp() {
 	}
 }
 
-// part is what the end of a job means for its crew, and whether it is over: a companion at
-// its limit leaves first.
-func (s *simulator) part(e ending) (over bool, err error) {
-	c := s.crews.of(e.number)
-	switch {
-	case c == nil:
-		return true, nil
-	case e.number == c.lead:
-		return true, s.disband(c, e.at)
-	}
-	m := &c.members[e.number-c.first]
-	if !m.leaving {
-		return false, s.withdraw(c, e.number, e.at)
-	}
-	m.running = false
-	c.held += e.at - m.since
-	if !c.over {
-		if e.at-m.since > lastPause {
-			m.pause = firstPause
-		}
-		s.crews.asks.push(ending{e.at + m.pause, e.number})
-		m.pause = min(2*m.pause, lastPause)
-	}
-	return true, s.crews.books.Free(c.lead, e.number, e.at)
+// Now is the second that it is.
+func (h Hand) Now() int64 { return h.s.now }
+
+// Jobs is how many jobs the workload has, Priority that of one, and Number that of the i-th running job.
+func (h Hand) Jobs() int                   { return h.s.total }
+func (h Hand) Priority(number int32) int64 { return h.s.jobs[number].Priority }
+func (h Hand) Number(i int) int32          { return h.s.running[i].number }
+
+// Hire says what a companion is, and Submit submits it.
+func (h Hand) Hire(number int32, j *workload.Job) {
+	h.s.jobs[number] = job{Job: j, nominal: j.Duration}
+}
+func (h Hand) Submit(number int32, at int64) error {
+	h.s.jobs[number].Submit = at
+	return h.s.submit(number)
 }
 
-// disband ends the companions of a crew whose lead ends, those that wait too.
-func (s *simulator) disband(c *crew, at int64) error {
-	c.advance(at, s.crews.serial)
-	c.over = true
-	for k := range c.members {
-		if m := &c.members[k]; m.running {
-			m.leaving = true
-			if err := s.end(ending{at, c.first + int32(k)}); err != nil {
-				return err
-			}
-		}
-	}
-	numbers := s.pending.numbers
-	for k := len(numbers) - 1; k >= 0; k-- {
-		if numbers[k] != c.lead && s.crews.of(numbers[k]) == c {
-			j := s.pending.jobs[k]
-			s.meter.stranded.start(&j.Request)
-			s.spare = append(s.spare, j)
-			s.pending.remove(k)
-			numbers = s.pending.numbers
-		}
-	}
-	return s.crews.books.End(c.lead, at)
+// Due is when a running job ends as far as is known, EndAt changes that, and Leave tells the policy too.
+func (h Hand) Due(number int32) int64           { return h.s.due[number] }
+func (h Hand) EndAt(number int32, at int64)     { h.s.endAt(number, at) }
+func (h Hand) End(number int32, at int64) error { return h.s.end(ending{at, number}) }
+func (h Hand) Leave(number int32, at int64) {
+	h.s.held[h.s.slot[number]].End = at
+	h.s.endAt(number, at)
 }
 
-// ask submits the companions that are asked for by now.
-func (s *simulator) ask() error {
-	for at, ok := s.crews.nextAsk(); ok && at <= s.now; at, ok = s.crews.nextAsk() {
-		number := s.crews.asks.pop().number
-		s.jobs[number].Submit = at
-		if err := s.submit(number); err != nil {
-			return err
+// Withdraw takes back pending jobs.
+func (h Hand) Withdraw(which func(number int32) bool) {
+	for k := len(h.s.pending.numbers) - 1; k >= 0; k-- {
+		if which(h.s.pending.numbers[k]) {
+			h.s.withdraw(k)
 		}
 	}
-	return nil
 }

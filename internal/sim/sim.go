@@ -11,6 +11,12 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
+// Speedup of a job by further GPUs or nodes: see [Config.Serial].
+const (
+	LinearSpeedup = 0
+	MaxSerial     = 1000 // further GPUs shorten nothing
+)
+
 // Config says how to simulate. Begin with [NewConfig].
 type Config struct {
 	// Nodes is the machine, in node order.
@@ -37,8 +43,8 @@ type Config struct {
 	// Serial is how many thousandths of a job's duration further GPUs of a range do not shorten,
 	// nor further nodes of a malleable job, LinearSpeedup to MaxSerial.
 	Serial int
-	// Crews is how malleable jobs take nodes and give them back; without such jobs it says nothing.
-	Crews CrewOptions
+	// Crews makes malleable jobs take nodes and give them back; nil where there are none.
+	Crews func(*Config) Crews
 	// ShrinkLimits shortens a job's time limit, too, when it gets more GPUs of a range: limits are
 	// for the fewest.
 	ShrinkLimits bool
@@ -99,7 +105,9 @@ type Progress struct {
 type job struct {
 	*workload.Job
 	nominal int64 // seconds it runs with the fewest GPUs, whichever of its requests is met
-	crew    *crew // of a malleable job, Job then being its lead; nil: it is rigid
+
+	came *workload.Job // a malleable job as it came, Job being its lead; nil: it is rigid
+	asks int           // nodes that it asks for there
 }
 
 type running struct {
@@ -138,7 +146,7 @@ type simulator struct {
 	meter   meter
 	latency []time.Duration // of the cycles
 	files   Files           // nil if they are not looked at
-	crews   *crews          // nil if all jobs are rigid
+	crews   Crews           // nil if all jobs are rigid
 	result  Result
 }
 
@@ -168,3 +176,32 @@ type Priorities interface {
 	// core.MaxPriority. It depends on its arguments only.
 	Priority(j *workload.Job, now int64) int64
 }
+
+// Crews are the malleable jobs of a simulation, which take nodes and give them back while they run: a
+// lead, which is the job on its fewest nodes, and companions, jobs of one node each that it asks for.
+// Jobs have numbers: companions come behind those of the workload. The laboratory has them.
+type Crews interface {
+	// Admit returns the lead of a malleable job, and how many nodes the job asks for as it is. The job
+	// would run on these for so many seconds.
+	Admit(number int32, j *workload.Job, alone int64) (lead *workload.Job, nodes int, err error)
+	// Begin is told of the numbers of all jobs, and returns how many companions there may be.
+	Begin(h Hand, order []int32) (companions int, err error)
+	// Lift says how the policy sees a job of the workload, beside companions.
+	Lift(j *core.Job)
+	// Next is when the next companion is submitted, and Ask submits those that are due.
+	Next() (at int64, ok bool)
+	Ask() error
+	// Price sets the prices of running jobs before a cycle, and Stop has one leave that is preempted.
+	Price(pending []*core.Job, running []core.Running)
+	Stop(number int32) error
+	// Start has a lead or companion run, and returns until when as far as is known. At that time End
+	// says whether it is over.
+	Start(number int32) (until int64, err error)
+	End(number int32, at int64) (over bool, err error)
+	// Count counts a job that has ended.
+	Count(number int32, ran *Record)
+	Result() (*CrewUse, error)
+}
+
+// Hand is what [Crews] may do in a simulation.
+type Hand struct{ s *simulator }

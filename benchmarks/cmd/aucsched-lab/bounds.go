@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/aucsched/aucsched/benchmarks/bound"
+	"github.com/aucsched/aucsched/benchmarks/crews"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/sim"
@@ -75,8 +76,8 @@ func soonest(jobs []workload.Job, serial int) []workload.Job {
 		if j.TasksPerNode > 0 {
 			n = max(j.MinNodes, 1)
 		}
-		least := float64(j.Span.Least) / sim.Speed(j.Span.Least, serial) / float64(n)
-		j.Duration = int64(float64(min(j.Duration, j.TimeLimit)) * sim.Speed(n, serial) * min(1/sim.Speed(j.Span.Most, serial), least))
+		least := float64(j.Span.Least) / crews.Speed(j.Span.Least, serial) / float64(n)
+		j.Duration = int64(float64(min(j.Duration, j.TimeLimit)) * crews.Speed(n, serial) * min(1/crews.Speed(j.Span.Most, serial), least))
 	}
 	return out
 }

@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	books "github.com/aucsched/aucsched/benchmarks/replay"
+	"github.com/aucsched/aucsched/benchmarks/crews"
 	"github.com/aucsched/aucsched/benchmarks/stats"
 	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/core"
@@ -74,21 +74,28 @@ type crewFigure struct {
 	Chosen, Others                               []crewGroup
 }
 
-// crewVariant is a change of what is assumed.
+// crewSetting is what is assumed.
+type crewSetting struct {
+	config sim.Config
+	crews  crews.Options
+	jobs   generate.Malleability
+}
+
+// crewVariant is a change of that.
 type crewVariant struct {
 	name   string
-	change func(*sim.Config, *generate.Malleability)
+	change func(*crewSetting)
 }
 
 var crewVariants = []crewVariant{
-	{"as above", func(*sim.Config, *generate.Malleability) {}},
-	{"a change costs 10 s", func(c *sim.Config, _ *generate.Malleability) { c.Crews.Reconfigure = 10 }},
-	{"a change costs 60 s", func(c *sim.Config, _ *generate.Malleability) { c.Crews.Reconfigure = 60 }},
-	{"1% of a job is serial", func(c *sim.Config, _ *generate.Malleability) { c.Serial = 10 }},
-	{"10% of a job is serial", func(c *sim.Config, _ *generate.Malleability) { c.Serial = 100 }},
-	{"companions of 10 min", func(c *sim.Config, _ *generate.Malleability) { c.Crews.Limit = 600 }},
-	{"n to 2n nodes: jobs wait for what they ask for", func(_ *sim.Config, m *generate.Malleability) { m.Least = 1 }},
-	{"n/4 to n nodes: jobs get no more", func(_ *sim.Config, m *generate.Malleability) { m.Most = 1 }},
+	{"as above", func(*crewSetting) {}},
+	{"a change costs 10 s", func(s *crewSetting) { s.crews.Reconfigure = 10 }},
+	{"a change costs 60 s", func(s *crewSetting) { s.crews.Reconfigure = 60 }},
+	{"1% of a job is serial", func(s *crewSetting) { s.config.Serial = 10 }},
+	{"10% of a job is serial", func(s *crewSetting) { s.config.Serial = 100 }},
+	{"companions of 10 min", func(s *crewSetting) { s.crews.Limit = 600 }},
+	{"n to 2n nodes: jobs wait for what they ask for", func(s *crewSetting) { s.jobs.Least = 1 }},
+	{"n/4 to n nodes: jobs get no more", func(s *crewSetting) { s.jobs.Most = 1 }},
 }
 
 // crewVariantShare is the share, in percent, that variants are shown at.
@@ -250,10 +257,11 @@ func (l *crewWorkload) malleable(c *crewCase, percent int, m generate.Malleabili
 
 // simulate is one run in which jobs have companions.
 func (l *crewWorkload) simulate(ctx context.Context, c *crewCase, p worthPolicy, percent int, v *crewVariant) (f crewFigure, err error) {
-	cfg, m := sim.NewConfig(l.nodes), generate.DefaultMalleability()
-	cfg.Crews.Books = books.Books
-	cfg.Interval, cfg.Seed = contestInterval, c.seed
-	v.change(&cfg, &m)
+	s := crewSetting{sim.NewConfig(l.nodes), crews.Default(), generate.DefaultMalleability()}
+	s.config.Interval, s.config.Seed = contestInterval, c.seed
+	v.change(&s)
+	cfg, m := s.config, s.jobs
+	cfg.Crews = s.crews.For
 	jobs, err := l.malleable(c, percent, m)
 	if err != nil {
 		return f, err
@@ -327,7 +335,7 @@ func (l *crewWorkload) manage(ctx context.Context, c *crewCase, percent int) (f 
 	}
 	cfg := invasim.NewConfig(invasive.Partition{Name: "host", Nodes: uint32(len(l.nodes)), Sockets: 1, CoresPerSocket: 1})
 	cfg.Queue.Seed = c.seed
-	cfg.ResizeCost = time.Duration(sim.DefaultCrews().Reconfigure) * time.Second
+	cfg.ResizeCost = time.Duration(crews.Default().Reconfigure) * time.Second
 	r, err := invasim.Run(ctx, cfg, all)
 	if err != nil {
 		return f, err

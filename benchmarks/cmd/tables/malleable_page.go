@@ -5,8 +5,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/aucsched/aucsched/benchmarks/crews"
 	"github.com/aucsched/aucsched/benchmarks/stats"
-	"github.com/aucsched/aucsched/internal/sim"
 )
 
 // crewColumns are the figures of the page's tables.
@@ -147,6 +147,6 @@ func malleablePage(o *crewOptions, rows []*crewRows) (string, error) {
 	}
 	return render("malleable", map[string]any{
 		"Command": command + " -into benchmarks/results", "Parts": parts, "Variants": rows[0].changed(),
-		"VariantShare": crewVariantShare, "Crews": sim.DefaultCrews(), "Interval": contestInterval,
+		"VariantShare": crewVariantShare, "Crews": crews.Default(), "Interval": contestInterval,
 	})
 }

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // Referee keeps books of its own of malleable jobs: which jobs hold nodes for one, and what it has
 // done by the times at which that changed. It shares nothing with the simulator, and is what
-// sim.CrewOptions.Books makes.
+// crews.Options.Books of the benchmarks makes.
 type Referee struct {
 	pause  int64   // after a change
 	serial float64 // share of the work
@@ -131,7 +132,7 @@ func (f *Referee) work(j *workload.Job) float64 {
 	if f.cut {
 		seconds = min(seconds, j.TimeLimit)
 	}
-	return float64(max(seconds, 1)) * f.rate(workload.Places(j, f.single))
+	return float64(max(seconds, 1)) * f.rate(generate.Places(j, f.single))
 }
 
 func (f *Referee) rate(nodes int) float64 { return 1 / (f.serial + (1-f.serial)/float64(nodes)) }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -48,12 +49,12 @@ func (m *Malleability) Apply(nodes []nodeset.Capacity, jobs []workload.Job) (mad
 	if err := m.Validate(); err != nil {
 		return 0, err
 	}
-	single := workload.SingleCores(nodes)
+	single := SingleCores(nodes)
 	r := rand.New(rand.NewPCG(m.Seed, 0x6d616c6c))
 	for i := range jobs {
 		j := &jobs[i]
 		j.Span = workload.Span{}
-		n, chosen := workload.Places(j, single), r.Float64() < m.Share
+		n, chosen := Places(j, single), r.Float64() < m.Share
 		if !chosen || n == 0 {
 			continue
 		}
@@ -65,4 +66,50 @@ func (m *Malleability) Apply(nodes []nodeset.Capacity, jobs []workload.Job) (mad
 		}
 	}
 	return made, nil
+}
+
+// SingleCores reports whether each node has one core, so that cores asked for are nodes.
+func SingleCores(nodes []nodeset.Capacity) bool {
+	for _, c := range nodes {
+		if c.Cores != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+// Places is on how many like nodes a job runs: those that it asks for with the same number of cores
+// on each, or its cores where each node of the machine has a single one. It is 0 for a job whose
+// nodes are not alike, or that asks for more than nodes and cores, so that it stays rigid.
+func Places(j *workload.Job, single bool) int {
+	r := &j.Request
+	if len(j.Alternatives) > 0 || j.Prefer != nil || j.Input.File != 0 || j.Leaves > 0 || j.Work > 0 ||
+		r.MinGPUs > 0 || r.MaxGPUs > 0 || r.Contiguous || len(r.Uses) > 0 || len(r.Charges) > 0 || len(r.Components) > 0 ||
+		r.Switches > 0 || r.Within > 0 || r.Segment > 0 {
+		return 0
+	}
+	n := max(r.MinNodes, 1)
+	switch {
+	case r.TasksPerNode > 0 && r.MaxNodes <= n && (r.MaxNodes > 0 || r.Cores == 0) && (r.Cores == 0 || r.Cores == n*r.TasksPerNode):
+		return n
+	case single && r.TasksPerNode == 0 && r.MinNodes <= 1 && r.MaxNodes == 0:
+		return r.Cores
+	}
+	return 0
+}
+
+// OnNodes is the request for another number of the nodes that a malleable job asks for.
+func OnNodes(j *workload.Job, n int) bids.Request {
+	r := j.Request
+	if r.TasksPerNode == 0 {
+		r.Cores = n
+		return r
+	}
+	if r.MinNodes = n; r.MaxNodes > 0 {
+		r.MaxNodes = n
+	}
+	if r.Cores > 0 {
+		r.Cores = n * r.TasksPerNode
+	}
+	return r
 }

@@ -38,7 +38,7 @@ func TestMalleabilityIsOfAShare(t *testing.T) {
 			}
 			now[j.ID] = true
 			require.Equal(t, workload.Span{Least: (j.Cores + 3) / 4, Most: min(2*j.Cores, 64)}, j.Span)
-			require.NoError(t, place.Validate(&bids.Request{Cores: j.OnNodes(j.Span.Most).Cores}))
+			require.NoError(t, place.Validate(&bids.Request{Cores: OnNodes(j, j.Span.Most).Cores}))
 		}
 		require.Len(t, now, made)
 		before = now
@@ -49,23 +49,23 @@ func TestMalleabilityIsOfAShare(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	job := func(r bids.Request) *workload.Job { return &workload.Job{Job: core.Job{Request: r}} }
 	three := bids.Request{Cores: 24, MinNodes: 3, MaxNodes: 3, TasksPerNode: 8}
-	require.Equal(t, 3, workload.Places(job(three), false))
-	require.Equal(t, bids.Request{Cores: 40, MinNodes: 5, MaxNodes: 5, TasksPerNode: 8}, job(three).OnNodes(5))
-	require.Equal(t, 3, workload.Places(job(bids.Request{MinNodes: 3, TasksPerNode: 8}), false))
-	require.Equal(t, bids.Request{MinNodes: 1, TasksPerNode: 8}, job(bids.Request{MinNodes: 3, TasksPerNode: 8}).OnNodes(1))
-	require.Equal(t, 5, workload.Places(job(bids.Request{Cores: 5}), true))
-	require.Equal(t, bids.Request{Cores: 2}, job(bids.Request{Cores: 5}).OnNodes(2))
+	require.Equal(t, 3, Places(job(three), false))
+	require.Equal(t, bids.Request{Cores: 40, MinNodes: 5, MaxNodes: 5, TasksPerNode: 8}, OnNodes(job(three), 5))
+	require.Equal(t, 3, Places(job(bids.Request{MinNodes: 3, TasksPerNode: 8}), false))
+	require.Equal(t, bids.Request{MinNodes: 1, TasksPerNode: 8}, OnNodes(job(bids.Request{MinNodes: 3, TasksPerNode: 8}), 1))
+	require.Equal(t, 5, Places(job(bids.Request{Cores: 5}), true))
+	require.Equal(t, bids.Request{Cores: 2}, OnNodes(job(bids.Request{Cores: 5}), 2))
 	for _, r := range []bids.Request{
 		{Cores: 5, MinNodes: 2}, {Cores: 20, MinNodes: 3, MaxNodes: 3, TasksPerNode: 8}, {MinNodes: 2, MaxNodes: 3, TasksPerNode: 8},
 		{Cores: 24, MinNodes: 3, TasksPerNode: 8}, {Cores: 5, MinGPUs: 1}, {Cores: 5, Contiguous: true}, {Cores: 5, Switches: 1},
 		{Cores: 5, Uses: nodeset.Uses{{PerNode: 1}}}, {Cores: 5, Components: []bids.Request{{Cores: 1}}},
 	} {
-		require.Zero(t, workload.Places(job(r), true), "%+v", r)
+		require.Zero(t, Places(job(r), true), "%+v", r)
 	}
-	require.Zero(t, workload.Places(job(bids.Request{Cores: 5}), false), "which nodes it gets is not known")
+	require.Zero(t, Places(job(bids.Request{Cores: 5}), false), "which nodes it gets is not known")
 	j := job(bids.Request{Cores: 5})
 	j.Leaves = 10
-	require.Zero(t, workload.Places(j, true))
+	require.Zero(t, Places(j, true))
 }
 
 func TestMalleabilityIsChecked(t *testing.T) {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package sim
+package crews
 
 import (
 	"context"
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/test/crewbooks"
+	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -35,7 +36,7 @@ func (w watched) Decide(ctx context.Context, s *core.Snapshot, l core.Limits, p 
 
 // both are a policy that preempts as Slurm does, and one that does by prices.
 func both(t require.TestingT) []core.Policy {
-	b, err := NewBackfill(DefaultBackfill())
+	b, err := sim.NewBackfill(sim.DefaultBackfill())
 	require.NoError(t, err)
 	a, err := core.NewAuction(core.Preset("none"), nil)
 	require.NoError(t, err)
@@ -49,15 +50,30 @@ func malleable(id, cores int, submit, duration, limit int64, least, most int) wo
 	return j
 }
 
-func books(pause int64, serial int, single, cut bool) CrewBooks {
-	return crewbooks.New(pause, serial, single, cut)
+// setting is a configuration of nodes of one core, and how malleable jobs are there.
+type setting struct {
+	sim.Config
+	own Options
 }
 
-func crewConfig(nodes int) Config {
-	cfg := NewConfig(nodesOf([3]int{nodes, 1, 0}))
-	cfg.Crews.Books = books
+func crewConfig(nodes int) setting {
+	cfg := setting{sim.NewConfig(singles(nodes)), Default()}
 	cfg.Interval = 5
 	return cfg
+}
+
+func (s *setting) run(t require.TestingT, p core.Policy, jobs []workload.Job) (*sim.Result, error) {
+	s.Crews = s.own.For
+	return sim.Run(context.Background(), s.Config, p, jobs)
+}
+
+// singles are nodes of one core.
+func singles(n int) []nodeset.Capacity { return slices.Repeat([]nodeset.Capacity{{Cores: 1}}, n) }
+
+// jobOf is a job as id, of equal priority with others in order of submission.
+func jobOf(id int, r bids.Request, submit, duration, limit int64) workload.Job {
+	return workload.Job{Job: core.Job{ID: fmt.Sprintf("J%d", id), Request: r, Priority: int64(1000 - id), TimeLimit: limit},
+		Submit: submit, Duration: duration}
 }
 
 // Worked by hand. Job 1 asks for 2 nodes for 100 s, so that its work is 200 node seconds, and can
@@ -69,17 +85,17 @@ func crewConfig(nodes int) Config {
 func TestCrewOnPaper(t *testing.T) {
 	for _, p := range both(t) {
 		cfg := crewConfig(4)
-		got := map[string]Record{}
-		cfg.OnEnd = func(r Record) { got[r.Job.ID] = r }
+		got := map[string]sim.Record{}
+		cfg.OnEnd = func(r sim.Record) { got[r.Job.ID] = r }
 		jobs := []workload.Job{malleable(1, 2, 0, 100, 100, 1, 4), jobOf(2, bids.Request{Cores: 2}, 12, 20, 20)}
-		r, err := Run(t.Context(), cfg, p, jobs)
+		r, err := cfg.run(t, p, jobs)
 		require.NoError(t, err, p.Name())
 		require.Len(t, got, 2)
 		require.Equal(t, [4]int64{0, 69, 20, 40}, [4]int64{got["J1"].Start, got["J1"].End, got["J2"].Start, got["J2"].End}, p.Name())
-		require.Equal(t, &CrewUse{
+		require.Equal(t, &sim.CrewUse{
 			Jobs: 1, Companions: 5, Preempted: 2, Changes: 3,
 			Held: 69 + 64 + 2*11 + 2*29, Lost: 4 + 4 + 4,
-			Malleable: JobTimes{0, 69}, Rigid: JobTimes{8, 28},
+			Malleable: sim.JobTimes{Wait: 0, Turnaround: 69}, Rigid: sim.JobTimes{Wait: 8, Turnaround: 28},
 		}, r.Crews, p.Name())
 		require.InDelta(t, (0.69+(8+20)/20.0)/2, r.SlowdownMean, 1e-12, "relative to the rigid job")
 		require.InDelta(t, (2*100+2*20)/(4.0*69), r.CPUUtilization, 1e-12)
@@ -90,7 +106,7 @@ func TestCrewOnPaper(t *testing.T) {
 // s after it has ended.
 func TestCompanionsComeToTheirLimit(t *testing.T) {
 	cfg := crewConfig(2)
-	cfg.Crews.Limit = 30
+	cfg.own.Limit = 30
 	var starts []int64
 	p := watched{both(t)[0], func(s *core.Snapshot, p *core.Plan) {
 		for i := range p.Decisions {
@@ -99,7 +115,7 @@ func TestCompanionsComeToTheirLimit(t *testing.T) {
 			}
 		}
 	}}
-	r, err := Run(t.Context(), cfg, p, []workload.Job{malleable(1, 1, 0, 100, 100, 1, 2)})
+	r, err := cfg.run(t, p, []workload.Job{malleable(1, 1, 0, 100, 100, 1, 2)})
 	require.NoError(t, err)
 	require.Equal(t, []int64{5, 45}, starts, "5 + 30 + 10")
 	require.Equal(t, 3, r.Crews.Changes, "it leaves at 34")
@@ -110,7 +126,7 @@ func TestCompanionsComeToTheirLimit(t *testing.T) {
 
 // crewTwin says when malleable jobs end from the decisions of a policy alone, second by second.
 type crewTwin struct {
-	cfg    *Config
+	cfg    *setting
 	jobs   map[string]*workload.Job
 	began  map[string]int64         // leads
 	change map[string]map[int64]int // of each lead, by how many nodes
@@ -121,7 +137,7 @@ func (w *crewTwin) look(s *core.Snapshot, p *core.Plan) {
 	waits := map[int]bool{}
 	for _, x := range p.Preempted {
 		id := s.Running[x.Running].ID
-		if at, works := w.since[id]; works && at+w.cfg.Crews.Limit-w.cfg.Crews.Reconfigure > s.Now {
+		if at, works := w.since[id]; works && at+w.cfg.own.Limit-w.cfg.own.Reconfigure > s.Now {
 			w.change[leadOf(id)][s.Now]--
 			delete(w.since, id)
 		}
@@ -148,7 +164,7 @@ func (w *crewTwin) look(s *core.Snapshot, p *core.Plan) {
 // leave books that a companion left at its limit, if it did.
 func (w *crewTwin) leave(id string) {
 	if at, works := w.since[id]; works {
-		w.change[leadOf(id)][at+w.cfg.Crews.Limit-w.cfg.Crews.Reconfigure]--
+		w.change[leadOf(id)][at+w.cfg.own.Limit-w.cfg.own.Reconfigure]--
 		delete(w.since, id)
 	}
 }
@@ -167,7 +183,7 @@ func (w *crewTwin) end(id string) int64 {
 	for at := w.began[id]; ; at++ {
 		if by, changes := w.change[id][at]; changes {
 			nodes += by
-			still = at + w.cfg.Crews.Reconfigure
+			still = at + w.cfg.own.Reconfigure
 		}
 		if at >= still {
 			left -= rate(nodes)
@@ -186,8 +202,8 @@ func TestCrewsAgainstATwin(t *testing.T) {
 		cfg := crewConfig(nodes)
 		cfg.Interval = rapid.SampledFrom([]int64{1, 3, 5}).Draw(t, "interval")
 		cfg.Serial = rapid.SampledFrom([]int{0, 0, 10, 300}).Draw(t, "serial")
-		cfg.Crews.Reconfigure = rapid.Int64Range(0, 12).Draw(t, "reconfigure")
-		cfg.Crews.Limit = cfg.Crews.Reconfigure + rapid.Int64Range(1, 100).Draw(t, "limit")
+		cfg.own.Reconfigure = rapid.Int64Range(0, 12).Draw(t, "reconfigure")
+		cfg.own.Limit = cfg.own.Reconfigure + rapid.Int64Range(1, 100).Draw(t, "limit")
 		var jobs []workload.Job
 		for i := range rapid.IntRange(1, 12).Draw(t, "jobs") {
 			cores := rapid.IntRange(1, nodes).Draw(t, "cores")
@@ -205,7 +221,7 @@ func TestCrewsAgainstATwin(t *testing.T) {
 				twin.jobs[jobs[i].ID] = &jobs[i]
 			}
 			ended := 0
-			cfg.OnEnd = func(r Record) {
+			cfg.OnEnd = func(r sim.Record) {
 				ended++
 				id := r.Job.ID
 				if r.Job.Span == (workload.Span{}) {
@@ -218,7 +234,7 @@ func TestCrewsAgainstATwin(t *testing.T) {
 				}
 				require.Equal(t, twin.end(id), r.End, "job %s under %s", id, p.Name())
 			}
-			_, err := Run(context.Background(), cfg, watched{p, func(s *core.Snapshot, plan *core.Plan) {
+			_, err := cfg.run(t, watched{p, func(s *core.Snapshot, plan *core.Plan) {
 				require.NoError(t, core.Verify(s, plan), p.Name())
 				twin.look(s, plan)
 			}}, jobs)
@@ -231,15 +247,15 @@ func TestCrewsAgainstATwin(t *testing.T) {
 // Jobs of which none is malleable run as ever, bit for bit; so do rigid jobs before the first
 // malleable one comes.
 func TestRigidJobsAreAsEver(t *testing.T) {
-	nodes := nodesOf([3]int{32, 1, 0})
+	nodes := singles(32)
 	w, err := generate.Lublin(generate.LublinOptions{Nodes: nodes, Load: 0.9, Jobs: 150, Seed: 7})
 	require.NoError(t, err)
 	run := func(p core.Policy, jobs []workload.Job) (string, []string) {
-		cfg := NewConfig(nodes)
-		cfg.Crews.Books = books
+		cfg := crewConfig(32)
+		cfg.Interval = 3
 		var ends []string
-		cfg.OnEnd = func(r Record) { ends = append(ends, fmt.Sprint(r.Job.ID, r.Start, r.End, r.Segs)) }
-		r, err := Run(t.Context(), cfg, p, jobs)
+		cfg.OnEnd = func(r sim.Record) { ends = append(ends, fmt.Sprint(r.Job.ID, r.Start, r.End, r.Segs)) }
+		r, err := cfg.run(t, p, jobs)
 		require.NoError(t, err)
 		r.CycleMsP50, r.CycleMsP99, r.CycleMsMax = 0, 0, 0
 		text, err := json.Marshal(r)
@@ -265,22 +281,22 @@ func TestRigidJobsAreAsEver(t *testing.T) {
 
 // The same input gives the same schedule, and backfill's shortcuts change none.
 func TestCrewsRepeat(t *testing.T) {
-	nodes := nodesOf([3]int{32, 1, 0})
+	nodes := singles(32)
 	w, err := generate.Lublin(generate.LublinOptions{Nodes: nodes, Load: 1, Jobs: 100, Seed: 3})
 	require.NoError(t, err)
 	m := generate.DefaultMalleability()
 	m.Share = 0.5
 	_, err = m.Apply(nodes, w.Jobs)
 	require.NoError(t, err)
-	o := DefaultBackfill()
+	o := sim.DefaultBackfill()
 	o.Plain = true
-	plain, err := NewBackfill(o)
+	plain, err := sim.NewBackfill(o)
 	require.NoError(t, err)
 	ends := func(p core.Policy) (out []string) {
-		cfg := NewConfig(nodes)
-		cfg.Crews.Books = books
-		cfg.OnEnd = func(r Record) { out = append(out, fmt.Sprint(r.Job.ID, r.Start, r.End, r.Segs)) }
-		r, err := Run(t.Context(), cfg, p, w.Jobs)
+		cfg := crewConfig(32)
+		cfg.Interval = 3
+		cfg.OnEnd = func(r sim.Record) { out = append(out, fmt.Sprint(r.Job.ID, r.Start, r.End, r.Segs)) }
+		r, err := cfg.run(t, p, w.Jobs)
 		require.NoError(t, err)
 		require.Positive(t, r.Crews.Preempted, "else nothing is tried")
 		return out
@@ -295,22 +311,22 @@ func TestCrewsRepeat(t *testing.T) {
 func TestCrewsAreChecked(t *testing.T) {
 	for _, x := range []struct {
 		job    workload.Job
-		change func(*Config)
+		change func(*setting)
 		want   string
 	}{
-		{malleable(1, 2, 0, 10, 10, 3, 4), func(*Config) {}, "job J1: span: 3-4 nodes: must be around the 2 like nodes"},
-		{malleable(1, 2, 0, 10, 10, 0, 4), func(*Config) {}, "span: 0-4"},
-		{malleable(1, 2, 0, 10, 10, 1, 1), func(*Config) {}, "span: 1-1"},
-		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *Config) { c.Crews.Books = nil }, "nobody checks them"},
-		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *Config) { c.Crews.Limit = 1 }, "companions' limit: 1: must be between 2"},
-		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *Config) { c.Crews.Reconfigure = -1 }, "reconfiguration: -1"},
-		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *Config) { c.Release = 2 }, "nodes that are free later"},
-		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *Config) { c.Priorities = aging{} }, "priorities that change"},
-		{malleable(1, 2, 0, 10, 10, 1, maxCompanions+2), func(*Config) {}, "more than 16777216 companions"},
+		{malleable(1, 2, 0, 10, 10, 3, 4), func(*setting) {}, "job J1: span: 3-4 nodes: must be around the 2 like nodes"},
+		{malleable(1, 2, 0, 10, 10, 0, 4), func(*setting) {}, "span: 0-4"},
+		{malleable(1, 2, 0, 10, 10, 1, 1), func(*setting) {}, "span: 1-1"},
+		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *setting) { c.own.Books = nil }, "nobody checks them"},
+		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *setting) { c.own.Limit = 1 }, "companions' limit: 1: must be between 2"},
+		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *setting) { c.own.Reconfigure = -1 }, "reconfiguration: -1"},
+		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *setting) { c.Release = 2 }, "nodes that are free later"},
+		{malleable(1, 2, 0, 10, 10, 1, 4), func(c *setting) { c.Priorities = aging{} }, "priorities that change"},
+		{malleable(1, 2, 0, 10, 10, 1, maxCompanions+2), func(*setting) {}, "more than 16777216 companions"},
 	} {
 		cfg := crewConfig(4)
 		x.change(&cfg)
-		_, err := Run(t.Context(), cfg, both(t)[0], []workload.Job{x.job})
+		_, err := cfg.run(t, both(t)[0], []workload.Job{x.job})
 		require.ErrorContains(t, err, x.want)
 	}
 	// whom a plan stops has to have a price
@@ -323,14 +339,30 @@ func TestCrewsAreChecked(t *testing.T) {
 		p.Preempted = []core.Preemption{{Running: 0, For: []int{0}}}
 		return nil
 	})
-	_, err := Run(t.Context(), crewConfig(4), bad, []workload.Job{malleable(1, 2, 0, 100, 100, 1, 4), malleable(2, 2, 0, 100, 100, 1, 4)})
+	cfg := crewConfig(4)
+	_, err := cfg.run(t, bad, []workload.Job{malleable(1, 2, 0, 100, 100, 1, 4), malleable(2, 2, 0, 100, 100, 1, 4)})
 	require.ErrorContains(t, err, "has no price")
 }
 
 // Amdahl's law: with a part that is serial fewer nodes do more each.
 func TestCrewSpeed(t *testing.T) {
-	require.Equal(t, 8.0, Speed(8, LinearSpeedup))
-	require.Equal(t, 1.0, Speed(8, MaxSerial))
+	require.Equal(t, 8.0, Speed(8, sim.LinearSpeedup))
+	require.Equal(t, 1.0, Speed(8, sim.MaxSerial))
 	require.InDelta(t, 1/(0.1+0.9/8), Speed(8, 100), 1e-12)
 	require.False(t, math.IsInf(Speed(1<<20, 1), 0))
+}
+
+// aging ranks jobs anew.
+type aging struct{}
+
+func (aging) Priority(j *workload.Job, now int64) int64 { return 1 + max(now-j.Submit, 0) }
+
+// scripted is a policy that does as a function says.
+type scripted func(s *core.Snapshot, p *core.Plan) error
+
+func (f scripted) Name() string { return "scripted" }
+
+func (f scripted) Decide(_ context.Context, s *core.Snapshot, _ core.Limits, p *core.Plan) error {
+	p.Decisions = p.Decisions[:0]
+	return f(s, p)
 }

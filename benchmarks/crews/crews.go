@@ -1,37 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package sim
+// Package crews has malleable jobs of simulations take nodes and give them back: see
+// [sim.Crews], and invasive/docs/crew.md.
+package crews
 
 import (
+	"container/heap"
 	"errors"
 	"fmt"
 	"math"
 
+	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/test/crewbooks"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
-// LinearSpeedup and the other values of [Config.Serial] are thousandths.
-const (
-	LinearSpeedup = 0
-	MaxSerial     = 1000 // further GPUs shorten nothing
-)
-
-// CrewOptions say how malleable jobs take nodes and give them back. As invasive/docs/crew.md has it, a
+// Options say how malleable jobs take nodes and give them back. As invasive/docs/crew.md has it, a
 // malleable job is a lead, a job of its fewest nodes, and companions, which it asks for while it
 // runs: jobs of one node each, of a lower tier than all jobs of the workload.
-type CrewOptions struct {
+type Options struct {
 	// Reconfigure is for how many seconds a job does nothing after a change of its nodes, 0 to
 	// 3600. A node that it gives back is free after as many.
 	Reconfigure int64
 	// Limit is the time limit of a companion, in seconds: more than Reconfigure.
 	Limit int64
 	// Books makes what checks malleable jobs: they need one. Package crewbooks says what it is told.
-	Books func(pause int64, serial int, single, cut bool) CrewBooks
+	Books func(pause int64, serial int, single, cut bool) Books
 }
 
-// CrewBooks is told what malleable jobs do, by the numbers of their leads and companions, at which
+// Books is told what malleable jobs do, by the numbers of their leads and companions, at which
 // second, and refuses what can't be.
-type CrewBooks interface {
+type Books interface {
 	Start(lead, number int32, job *workload.Job, at int64) error
 	Leave(lead, number int32, at int64) error
 	Free(lead, number int32, at int64) error
@@ -39,12 +38,16 @@ type CrewBooks interface {
 	Finish(jobs int, held int64) error
 }
 
-// DefaultCrews has changes take a second, what the slowest of examples/heat's took, rounded, and
+// Default has changes take a second, what the slowest of examples/heat's took, rounded, and
 // companions of an hour.
-func DefaultCrews() CrewOptions { return CrewOptions{Reconfigure: 1, Limit: 3600} }
+func Default() Options {
+	return Options{Reconfigure: 1, Limit: 3600, Books: func(pause int64, serial int, single, cut bool) Books {
+		return crewbooks.New(pause, serial, single, cut)
+	}}
+}
 
 // Validate reports the first setting that is out of its range.
-func (o *CrewOptions) Validate() error {
+func (o *Options) Validate() error {
 	switch {
 	case o.Books == nil:
 		return errors.New("nobody checks them: there are no books")
@@ -59,14 +62,12 @@ func (o *CrewOptions) Validate() error {
 // Speed is how much of its work a job does in a second on so many nodes, one node doing 1: Amdahl's
 // law with so many thousandths that are not parallel.
 func Speed(nodes, serial int) float64 {
-	return 1000 * float64(nodes) / float64(serial*nodes+MaxSerial-serial)
+	return 1000 * float64(nodes) / float64(serial*nodes+sim.MaxSerial-serial)
 }
 
 // crew is a malleable job. It is said of the moment when it is looked at.
 type crew struct {
 	job   *workload.Job // as it came
-	alone int64         // for how many seconds it would run as it came
-	asks  int           // nodes that it asks for there
 	lead  int32         // number of the job that is its lead
 	first int32         // and of the first of its companions
 
@@ -105,32 +106,49 @@ func (c *crew) end(serial int) int64 {
 	return c.from + int64(max(seconds, 1))
 }
 
-// crews are the malleable jobs of a simulation; nil: there are none.
+// crews are the malleable jobs of a simulation.
 type crews struct {
-	opt              CrewOptions
-	serial           int
+	opt              Options
+	cfg              *sim.Config
+	hand             sim.Hand
+	leads            []*crew // until Begin
 	byJob            []*crew // by number of job
 	lift             int     // by how many bits priorities are raised, for there must be some below
-	asks             endHeap // when companions are submitted
-	books            CrewBooks
-	use              CrewUse
+	asks             asks
+	books            Books
+	use              sim.CrewUse
 	malleable, rigid times
 }
 
-func (cs *crews) of(number int32) *crew {
-	if cs == nil {
-		return nil
-	}
-	return cs.byJob[number]
+// For is what sim.Config.Crews asks for.
+func (o Options) For(cfg *sim.Config) sim.Crews { return &crews{opt: o, cfg: cfg} }
+
+// ask is when a companion is submitted.
+type ask struct {
+	at     int64
+	number int32
 }
 
-// nextAsk is when the next companion is submitted.
-func (cs *crews) nextAsk() (at int64, ok bool) {
-	if cs == nil {
-		return 0, false
-	}
+// asks is a heap of them, the earliest first, then by number.
+type asks []ask
+
+func (h asks) Len() int { return len(h) }
+func (h asks) Less(a, b int) bool {
+	return h[a].at < h[b].at || h[a].at == h[b].at && h[a].number < h[b].number
+}
+func (h asks) Swap(a, b int) { h[a], h[b] = h[b], h[a] }
+func (h *asks) Push(x any)   { *h = append(*h, x.(ask)) }
+func (h *asks) Pop() any {
+	last := len(*h) - 1
+	x := (*h)[last]
+	*h = (*h)[:last]
+	return x
+}
+
+// Next implements [sim.Crews].
+func (cs *crews) Next() (at int64, ok bool) {
 	for len(cs.asks) > 0 && cs.byJob[cs.asks[0].number].over {
-		cs.asks.pop()
+		heap.Pop(&cs.asks)
 	}
 	if len(cs.asks) == 0 {
 		return 0, false
@@ -145,21 +163,20 @@ const (
 	worthPart    = 8
 )
 
-// times adds up JobTimes.
-type times struct{ wait, turnaround moments }
+// times adds up sim.JobTimes.
+type times struct{ wait, turnaround, jobs float64 }
 
-func (t *times) add(ran *Record) {
-	t.wait.add(float64(ran.Start - ran.Submit))
-	t.turnaround.add(float64(ran.End - ran.Submit))
+func (t *times) add(ran *sim.Record) {
+	t.jobs++
+	t.wait += (float64(ran.Start-ran.Submit) - t.wait) / t.jobs
+	t.turnaround += (float64(ran.End-ran.Submit) - t.turnaround) / t.jobs
 }
 
-func (t *times) result() JobTimes { return JobTimes{t.wait.mean, t.turnaround.mean} }
+func (t *times) result() sim.JobTimes { return sim.JobTimes{Wait: t.wait, Turnaround: t.turnaround} }
 
-// add counts a job that has ended; c is nil if it was rigid.
-func (cs *crews) add(c *crew, ran *Record) {
-	if cs == nil {
-		return
-	}
+// Count implements [sim.Crews].
+func (cs *crews) Count(number int32, ran *sim.Record) {
+	c := cs.byJob[number]
 	if c == nil {
 		cs.rigid.add(ran)
 		return
@@ -175,11 +192,8 @@ func (cs *crews) add(c *crew, ran *Record) {
 	u.Lost += held - c.worked
 }
 
-// result is that of a simulation that is over; nil if all jobs were rigid.
-func (cs *crews) result() (*CrewUse, error) {
-	if cs == nil {
-		return nil, nil
-	}
+// Result implements [sim.Crews].
+func (cs *crews) Result() (*sim.CrewUse, error) {
 	if err := cs.books.Finish(cs.use.Jobs, cs.use.Held); err != nil {
 		return nil, err
 	}
