@@ -3,8 +3,7 @@
 package invasive
 
 import (
-	"fmt"
-	"os"
+	"encoding/csv"
 	"slices"
 	"strings"
 	"testing"
@@ -13,37 +12,28 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tables of rules in invasive/docs/protocol.md are made from the tables: go test ./invasive
-// -run Drawings -rewrite
+// The rules in invasive/docs are made from the tables: go test ./invasive -run Drawings -rewrite
 
-const page = "../../invasive/docs/protocol.md" // from testdata
+const page = "../../invasive/docs/rules.csv" // from testdata
 
 var partNames = [parts]string{"Initialisation", "Negotiation", "Feedback", "Urgent jobs", "Finalisation", "Resources"}
 
-// draw is a table of a machine's rules, part by part. Session are the phases that have a name
-// together.
-func draw[M any](rules []rule[M], session []Phase) string {
-	var b strings.Builder
+// draw has a row for each of a machine's rules, part by part. Session are the phases that have a
+// name together.
+func draw[M any](side string, rules []rule[M], session []Phase) (rows [][]string) {
 	for p, name := range partNames {
-		rows := ""
 		for _, r := range rules {
 			if r.part != part(p) || len(r.from) == 0 {
 				continue
 			}
-			on, to := r.on.String(), "-"
-			if r.when.name != "" {
-				on += " [" + r.when.name + "]"
-			}
+			to := "-"
 			if r.to != stay {
 				to = r.to.String()
 			}
-			rows += fmt.Sprintf("| %s | %s | %s | %s |\n", phaseList(r.from, session), on, effectList(r), to)
-		}
-		if rows != "" {
-			b.WriteString("\n| " + name + " | event [condition] | does | goes to |\n|---|---|---|---|\n" + rows)
+			rows = append(rows, []string{side, name, phaseList(r.from, session), r.on.String(), r.when.name, effectList(r), to})
 		}
 	}
-	return b.String() + "\n"
+	return rows
 }
 
 func effectList[M any](r rule[M]) string {
@@ -69,22 +59,13 @@ func phaseList(list, session []Phase) string {
 	return strings.Join(names, ", ")
 }
 
-// fill replaces what is between the marks of a table.
-func fill(t *testing.T, text, name, table string) string {
-	from, to := fmt.Sprintf("<!-- rules of the %s -->\n", name), "<!-- end -->"
-	before, rest, found := strings.Cut(text, from)
-	_, after, ended := strings.Cut(rest, to)
-	require.True(t, found && ended, "invasive/docs/protocol.md has no place for %q", name)
-	return before + from + table + to + after
-}
-
 func TestDrawings(t *testing.T) {
-	b, err := os.ReadFile("testdata/" + page)
-	require.NoError(t, err)
-	text := string(b)
-	text = fill(t, text, "iScheduler", draw(agentRules(), agentSession))
-	text = fill(t, text, "iHypervisor", draw(hypervisorRules(), hyperSession))
-	golden.Equal(t, page, text)
+	rows := [][]string{{"side", "part", "in", "event", "condition", "does", "goes to"}}
+	rows = append(rows, draw("iScheduler", agentRules(), agentSession)...)
+	rows = append(rows, draw("iHypervisor", hypervisorRules(), hyperSession)...)
+	var b strings.Builder
+	require.NoError(t, csv.NewWriter(&b).WriteAll(rows))
+	golden.Equal(t, page, b.String())
 }
 
 // Every message that a side may get has a rule, every phase can be reached, and

@@ -13,7 +13,7 @@ var noteFiles embed.FS
 // notesOf are the paragraphs of files of notes.
 func notesOf(names ...string) (all []string) {
 	for _, name := range names {
-		text, err := noteFiles.ReadFile("notes/" + name + ".md")
+		text, err := noteFiles.ReadFile("notes/" + name + ".md.tmpl")
 		if err != nil {
 			panic(err) // names are constants
 		}

@@ -4,8 +4,6 @@ package main
 
 import (
 	"fmt"
-
-	"github.com/aucsched/aucsched/benchmarks/stats"
 )
 
 // gpuColumns are the figures of the page's table.
@@ -36,36 +34,11 @@ func gpuPage(rows []gpuRow) (string, error) {
 	for _, r := range rows {
 		addRuns(figures, gpuColumns, r.Runs, r.Trace, fmt.Sprint(r.Rate), r.Policy)
 	}
-	var readings []gpuReading
-	for i := 0; i+len(gpuPolicies) <= len(rows); i += len(gpuPolicies) {
-		for k := 1; k < len(gpuPolicies); k++ {
-			readings = append(readings, readGPU(&rows[i], &rows[i+k]))
-		}
-	}
 	return render("gpu", map[string]any{
 		"AlibabaPods": alibabaPods, "AlibabaNodes": alibabaNodes, "EveryNode": everyNode, "Machines": machines,
 		"EveryWhole": everyWhole, "PhillyWhole": phillyWhole,
 		"PhillyJobs": phillyJobs, "PhillyWeeks": phillyWeeks, "PhillyFirst": phillyFirst,
 		"PhillyNodes": phillyNodes, "PhillyGPUs": phillyGPUs,
-		"Figures":  figures,
-		"Readings": readings,
+		"Figures": figures,
 	})
-}
-
-// gpuReading compares the policies at one rate: the mean waits and the stranded GPUs, in hours.
-type gpuReading struct {
-	Trace, Policy              string
-	Rate                       float64
-	Wait, Backfill             float64
-	Less, Runs                 int // on how many runs the auction's wait is less
-	Stranded, StrandedBackfill float64
-}
-
-func readGPU(back, auction *gpuRow) gpuReading {
-	return gpuReading{
-		Trace: back.Trace, Policy: auction.Policy, Rate: back.Rate,
-		Wait: gpuWait.mean(auction.Runs), Backfill: gpuWait.mean(back.Runs),
-		Less: stats.NewDuel(gpuWait.each(auction.Runs), gpuWait.each(back.Runs)).Losses, Runs: len(back.Runs),
-		Stranded: gpuStranded.mean(auction.Runs), StrandedBackfill: gpuStranded.mean(back.Runs),
-	}
 }
