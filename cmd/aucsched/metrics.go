@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,8 +13,6 @@ import (
 	"os"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
 	"github.com/spf13/cobra"
 
 	"github.com/aucsched/aucsched/internal/cli"
@@ -66,7 +63,8 @@ Without a status, slurm_aucsched_up is 0 and the exit status is 1.`,
 				as = metrics.Text
 			}
 			families, failed := m.read()
-			return errors.Join(metrics.Write(c.OutOrStdout(), as, families), failed)
+			_, err = c.OutOrStdout().Write(metrics.Write(as, families))
+			return errors.Join(err, failed)
 		},
 	}
 	c.Flags().StringVar(&file, "file", "", "the status file")
@@ -77,7 +75,7 @@ Without a status, slurm_aucsched_up is 0 and the exit status is 1.`,
 }
 
 // read makes metrics of the file, and says why there are none but that it is down.
-func (m *meter) read() ([]*dto.MetricFamily, error) {
+func (m *meter) read() ([]metrics.Family, error) {
 	s, _, err := readStatus(m.file)
 	if err != nil {
 		return metrics.Down(), err
@@ -91,11 +89,7 @@ const statusPause = time.Minute
 
 func (m *meter) writeTo(path string) error {
 	families, failed := m.read()
-	var text bytes.Buffer
-	if err := metrics.Write(&text, metrics.Text, families); err != nil {
-		return err
-	}
-	return errors.Join(durable.Write(path, text.Bytes()), failed)
+	return errors.Join(durable.Write(path, metrics.Write(metrics.Text, families)), failed)
 }
 
 // Limits of a server that anybody may ask.
@@ -133,13 +127,13 @@ func (m *meter) handler() http.Handler {
 			http.Error(w, "too many ask at the same time", http.StatusServiceUnavailable)
 			return
 		}
-		format := expfmt.NegotiateIncludingOpenMetrics(r.Header)
+		format := metrics.Accepted(r.Header.Get("Accept"))
 		families, failed := m.read()
 		if failed != nil {
 			slog.Warn(fmt.Sprintf("no status: %v", failed))
 		}
 		w.Header().Set("Content-Type", string(format))
-		if err := metrics.Write(w, format, families); err != nil {
+		if _, err := w.Write(metrics.Write(format, families)); err != nil {
 			slog.Warn(fmt.Sprintf("an answer was not sent: %v", err))
 		}
 	})

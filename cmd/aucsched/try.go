@@ -36,14 +36,15 @@ type tryFlags struct {
 func tryCommand() *cobra.Command {
 	f := tryFlags{}
 	c := &cobra.Command{
-		Use:   "try --sacct FILE --conf slurm.conf",
+		Use:   "try --sacct FILE [--conf slurm.conf]",
 		Short: "Replay the last weeks of a site under simulated Slurm and under the auction, by its accounts",
 		Long: `try simulates the jobs of the last weeks, as sacct reports them, under Slurm's backfill and under
 each preset of the auction. It reports waits by partition, size and user, and how closely the
 simulated Slurm follows the real one.
 
---how prints the command that writes the file for --sacct. Nothing is sent anywhere, and nothing is
-changed.
+Without --conf the machine is inferred from where jobs ran and what they used at once; the page says
+what was taken, and how far it may be wrong. --how prints the command that writes the file for --sacct.
+Nothing is sent anywhere, and nothing is changed.
 
 Each job gets as many CPUs as it had, runs for as long, and may start from when it was eligible. The
 end of the page lists what the accounts do not tell.`,
@@ -60,7 +61,7 @@ end of the page lists what the accounts do not tell.`,
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.sacct, "sacct", "", "a file that sacct --parsable2 wrote (--how), plain or gzip")
-	flags.StringVar(&f.conf, "conf", "", "the site's slurm.conf")
+	flags.StringVar(&f.conf, "conf", "", "the site's slurm.conf; without it the machine is inferred")
 	flags.IntVar(&f.weeks, "weeks", 2, "how many of the last weeks, 1 to 520")
 	flags.StringVar(&f.from, "from", "", "first time that counts, as 2024-01-02T03:04:05, in place of --weeks; with --to")
 	flags.StringVar(&f.to, "to", "", "first time that does not")
@@ -126,8 +127,8 @@ func (f *tryFlags) replay(ctx context.Context, past *try.Past, p try.Policy, err
 // options checks the flags.
 func (f *tryFlags) options() (o try.Options, err error) {
 	switch {
-	case f.sacct == "" || f.conf == "":
-		return o, errors.New("--sacct and --conf are needed (see aucsched try --help)")
+	case f.sacct == "":
+		return o, errors.New("--sacct is needed: a file that the command of aucsched try --how writes")
 	case f.weeks < 1 || f.weeks > 520:
 		return o, fmt.Errorf("--weeks: %d: must be 1 to 520", f.weeks)
 	case f.interval < 1 || f.interval > 3600:

@@ -39,7 +39,7 @@ func site(t *testing.T) (sacct, conf string) {
 	for i := range 40 {
 		at := fmt.Sprintf("2026-01-05T%02d:%02d:00", i/6, i%6*10)
 		end := fmt.Sprintf("2026-01-05T%02d:%02d:00", i/6+1, i%6*10)
-		fmt.Fprintf(&b, "%d|%s|%s|%s|3600|90|4|4|1|1|cpu=4|cpu=4|COMPLETED|%d|u%d|%s|p|||\n", i, at, at, end, 100-i, i%3, at)
+		fmt.Fprintf(&b, "%d|%s|%s|%s|3600|90|4|4|1|1|cpu=4|cpu=4|COMPLETED|%d|u%d|%s|p||||n%d\n", i, at, at, end, 100-i, i%3, at, i%6+1)
 	}
 	sacct, conf = filepath.Join(dir, "jobs.txt"), filepath.Join(dir, "slurm.conf")
 	require.NoError(t, os.WriteFile(sacct, []byte(b.String()), 0o600))
@@ -76,7 +76,7 @@ func TestTryCommand(t *testing.T) {
 func TestTryErrors(t *testing.T) {
 	sacct, conf := site(t)
 	for want, args := range map[string][]string{
-		"--sacct and --conf are needed":    nil,
+		"--sacct is needed":                nil,
 		"--weeks: 0: must be 1 to 520":     {"--weeks", "0"},
 		"--interval: 0: must be 1 to 3600": {"--interval", "0"},
 		"--from and --to go together":      {"--from", "2026-01-05T02:00:00"},

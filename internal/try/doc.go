@@ -4,6 +4,5 @@
 // simulated Slurm and under presets of the auction, and says who would have waited for how long.
 //
 // Jobs are as they were: they ask for the processors that they were given, could begin when they
-// were eligible, and run for as long as they ran. Partitions that share no node are simulated each
-// by itself, since in Slurm neither has the other wait.
+// were eligible, and run for as long as they ran.
 package try

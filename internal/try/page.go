@@ -60,6 +60,12 @@ func (r *Report) Text(out io.Writer) error {
 	for _, x := range r.Missing {
 		fmt.Fprintf(&b, "not in the accounts: %s: %s\n", x.Columns, x.So)
 	}
+	for _, x := range r.Assumed {
+		fmt.Fprintf(&b, "assumed: %s\n", x)
+	}
+	if len(r.Assumed) > 0 {
+		fmt.Fprintln(&b)
+	}
 	if r.Says() {
 		r.figures(&b)
 	}
@@ -69,6 +75,7 @@ func (r *Report) Text(out io.Writer) error {
 	for _, x := range r.Adjusted {
 		fmt.Fprintf(&b, "changed: %d jobs: %s\n", x.Jobs, x.Reason)
 	}
+	fmt.Fprintf(&b, "\nnext: %s\n", wrap(r.Next(), 80))
 	_, err := io.WriteString(out, b.String())
 	return err
 }
@@ -106,7 +113,11 @@ func (r *Report) figures(b *strings.Builder) {
 	if r.MoreUsers > 0 {
 		fmt.Fprintf(b, "and %d more users\n", r.MoreUsers)
 	}
-	fmt.Fprintf(b, "\n%s\n\n", wrap(r.Legend(), 80))
+	fmt.Fprintf(b, "\n%s\n\nIn short, for a decision:\n", wrap(r.Legend(), 80))
+	for _, line := range r.Summary() {
+		fmt.Fprintf(b, "%s\n", wrap(line, 80))
+	}
+	fmt.Fprintln(b)
 	for _, line := range r.Settings {
 		fmt.Fprintf(b, "to have Slurm do as %s\n", line)
 	}
@@ -133,6 +144,58 @@ func (r *Report) Legend() string {
 		"not counted. Not known here: limits of users and accounts, reservations, nodes that were down, preemption, "+
 		"features, and priorities that changed as jobs waited.",
 		r.Blocks, cli.Seconds(float64(r.Block)), r.Before)
+}
+
+// Summary is what the report comes to, for who decides and reads no tables.
+func (r *Report) Summary() (lines []string) {
+	all := &r.All
+	lines = append(lines, fmt.Sprintf("In these %s, %d jobs waited %s in all in the simulated Slurm, %s each.", cli.Seconds(float64(r.To-r.From)),
+		all.Jobs, hours(all.Figures[1].Mean*float64(all.Jobs)/3600), cli.Seconds(all.Figures[1].Mean)))
+	for _, e := range r.Effects {
+		what := "auc_preset=" + e.Policy + ": "
+		switch within := fmt.Sprintf("95%% interval %.0f to %.0f h", e.Low, e.High); {
+		case e.Low == 0 && e.High == 0:
+			what += fmt.Sprintf("%s saved, from too few days for an interval", hours(e.Hours))
+		case e.Low <= 0 && e.High >= 0:
+			what += "no difference in the waits is shown (saved: " + within + ")"
+		case e.Hours > 0:
+			what += fmt.Sprintf("%s less waiting (%s)", hours(e.Hours), within)
+		default:
+			what += fmt.Sprintf("%s more waiting (saved: %s)", hours(-e.Hours), within)
+		}
+		lines = append(lines, fmt.Sprintf("%s; of %s %d would have waited shorter and %d longer, by more than a tenth and a minute a job.",
+			what, cli.Count(e.Users, "user"), e.Shorter, e.Longer))
+	}
+	return append(lines, "It can't say what users would submit if they waited less, nor what limits, reservations, preemption and down "+
+		"nodes would do. The best of several rows looks better than it is: try it on other weeks (--from, --to) first.")
+}
+
+// hours is a number of hours of waiting.
+func hours(h float64) string {
+	if h < 10 {
+		return fmt.Sprintf("%.1f h", h)
+	}
+	return fmt.Sprintf("%.0f h", h)
+}
+
+// Next is what to do after this.
+func (r *Report) Next() string {
+	switch r.Judged {
+	case Agrees:
+		return "choose a preset by these figures, install the plug-ins (docs/howto/install.md) with auc_mode=shadow before its setting, " +
+			"in which Slurm goes on alone, and run aucsched pilot, which names each further step."
+	case Short:
+		return "try busier weeks (--from, --to): at waits like these there is little to gain. If there are none, leave Slurm as it is."
+	case Apart:
+		if len(r.Assumed) > 0 {
+			return "give --conf slurm.conf: the machine was inferred, and that may be all that is wrong."
+		}
+		return "try weeks without maintenance or new limits (--from, --to). If no weeks agree, install the plug-ins with " +
+			"auc_mode=shadow (docs/howto/pilot.md): there the auction sees your real queue, and Slurm goes on alone."
+	case Void:
+		return "run the command that aucsched try --how prints, and try again with its output."
+	}
+	return "see that the accounts are of the machine that slurm.conf describes, and name weeks with jobs (--from, --to)."
 }
 
 // printable has what is no printable character stand by its code.

@@ -45,7 +45,9 @@ type Past struct {
 	// Missing are columns that the accounts lack.
 	Missing []Missing
 	// Notes are what the user should know of how slurm.conf was read.
-	Notes   []string
+	Notes []string
+	// Assumed says what was inferred of the machine without a slurm.conf, and how far it may be wrong.
+	Assumed []string
 	factors *factors        // of priorities that change; nil: they do not
 	before  map[string]bool // jobs that ran or waited as the span began, by ID
 }
@@ -61,28 +63,20 @@ type Options struct {
 // ErrNoJob is that nothing was submitted in the span.
 var ErrNoJob = errors.New("no job could begin in this time")
 
-// week is that in seconds.
-const week = 7 * 24 * 3600
+const (
+	week          = 7 * 24 * 3600 // seconds
+	slurmInterval = 30            // Slurm's bf_interval unless set, in seconds
+)
 
 // Read reads what "sacct --parsable2" has printed into a file, twice, and what is needed of a
-// slurm.conf.
+// slurm.conf. Without one ("") the machine is inferred from what jobs used.
 func Read(sacct, slurmConf string, o Options) (*Past, error) {
-	c, err := conf.Read(slurmConf)
-	if err != nil {
-		return nil, err
-	}
-	p := &Past{Span: o.Span}
-	if p.Machine, err = c.Machine(); err != nil {
-		return nil, err
-	}
-	for _, moved := range c.Moved {
-		p.Notes = append(p.Notes, moved.Error())
-	}
-	if err := p.settings(c); err != nil {
-		return nil, err
-	}
-	if p.factors, err = readFactors(c, p.Machine); err != nil {
-		return nil, err
+	p := &Past{Span: o.Span, Machine: &conf.Machine{}, Backfill: sim.DefaultBackfill()}
+	p.Backfill.Interval = slurmInterval
+	if slurmConf != "" {
+		if err := p.configure(slurmConf); err != nil {
+			return nil, err
+		}
 	}
 	if p.Span.To == 0 {
 		err := opened(sacct, func(r io.Reader) error {
@@ -94,13 +88,19 @@ func Read(sacct, slurmConf string, o Options) (*Past, error) {
 			return nil, err
 		}
 	}
-	err = opened(sacct, func(r io.Reader) error {
+	err := opened(sacct, func(r io.Reader) error {
 		w, err := workload.ReadSacct(r, sacct, workload.SacctOptions{
 			Past: true, From: p.Span.From, To: p.Span.To, Limits: p.limits()})
 		if err != nil {
 			return err
 		}
 		p.Jobs, p.Start, p.Skipped, p.Adjusted = w.Jobs, w.Start, w.Skipped, w.Adjusted
+		if slurmConf == "" {
+			err = p.infer()
+		}
+		if err != nil {
+			return &workload.InputError{File: sacct, Err: err}
+		}
 		return p.missing(w.Columns, sacct)
 	})
 	if err != nil {
@@ -115,6 +115,39 @@ func Read(sacct, slurmConf string, o Options) (*Past, error) {
 	p.runOn()
 	p.tiers()
 	return p, p.checkPartitions()
+}
+
+// infer takes the machine that the jobs show.
+func (p *Past) infer() error {
+	in, err := infer(p.Jobs)
+	if err != nil {
+		return err
+	}
+	if p.Machine, err = in.machine(); err != nil {
+		return err
+	}
+	p.CountsMemory = slices.Max(p.Machine.Memory) > 0
+	p.Assumed, p.Adjusted = in.assumed(), append(p.Adjusted, in.unread...)
+	return nil
+}
+
+// configure takes what is needed of a slurm.conf.
+func (p *Past) configure(path string) error {
+	c, err := conf.Read(path)
+	if err != nil {
+		return err
+	}
+	if p.Machine, err = c.Machine(); err != nil {
+		return err
+	}
+	for _, moved := range c.Moved {
+		p.Notes = append(p.Notes, moved.Error())
+	}
+	if err := p.settings(c); err != nil {
+		return err
+	}
+	p.factors, err = readFactors(c, p.Machine)
+	return err
 }
 
 // limits are the partitions' time limits.
@@ -212,16 +245,8 @@ func (p *Past) noJob() error {
 	return fmt.Errorf("%w; left out: %s", ErrNoJob, strings.Join(reasons, "; "))
 }
 
-// partitionOf is where the job ran: sacct may name several where it did not run yet.
-func partitionOf(j *workload.Job) string {
-	name, _, _ := strings.Cut(j.Past.Partition, ",")
-	return name
-}
-
 // settings takes what slurm.conf says of backfill and of memory.
 func (p *Past) settings(c *conf.Conf) error {
-	p.Backfill = sim.DefaultBackfill()
-	p.Backfill.Interval = 30
 	for name, set := range map[string]func(int64){
 		"bf_interval":        func(n int64) { p.Backfill.Interval = n },
 		"bf_max_job_test":    func(n int64) { p.Backfill.MaxJobTest = int(n) },
@@ -297,7 +322,7 @@ var wanted = []struct {
 }{
 	{[]string{"ReqTRES", "AllocTRES", "ReqGRES", "AllocGRES"},
 		"no job counts as one with GPUs: GPUs in use, and all waits where jobs compete for them, are void", (*Past).hasGPUs},
-	{[]string{"ReqMem", "ReqTRES"}, "no job takes memory, though slurm.conf has jobs share it: waits for memory are void",
+	{[]string{"ReqMem", "ReqTRES"}, "no job takes memory: waits for memory are void",
 		func(p *Past) bool { return p.CountsMemory }},
 	{[]string{"State"}, "jobs that were cancelled or still run can't be told from others", nil},
 	{[]string{"Eligible"}, "waits count from the submission: dependencies and begin times count as waits", nil},
@@ -324,7 +349,7 @@ func (p *Past) missing(columns map[string]bool, file string) error {
 	for _, w := range wanted {
 		if !slices.ContainsFunc(w.any, has) {
 			void := w.void != nil && w.void(p)
-			if w.void != nil && !void {
+			if w.void != nil && !void && p.Assumed == nil {
 				continue // there is nothing of that
 			}
 			p.Missing = append(p.Missing, Missing{strings.Join(w.any, " or "), w.so, void})

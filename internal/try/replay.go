@@ -14,139 +14,31 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// part is a part of the machine whose partitions share no node with the rest, and its jobs.
-type part struct {
-	nodes     []nodeset.Capacity
-	resources []sim.Resource
-	jobs      []workload.Job
-	index     []int // of each in Past.Jobs
-}
-
-// parts cuts the machine, or has it whole.
-func (p *Past) parts(whole bool) []part {
-	masks, place := p.components(), make([]int, len(p.Machine.Nodes)) // of each node in its part
-	if whole {
-		masks = []nodeset.Mask{union(masks)}
-	}
-	resources := p.resources()
-	all := make([]part, len(masks))
-	for k, mask := range masks {
-		all[k] = cut(p.Machine.Nodes, resources, mask, place)
-	}
-	queues := map[string]queue{}
+// replayed are the jobs, each with the nodes of its partition and what it takes of them.
+func (p *Past) replayed() []workload.Job {
+	eligible := map[string]nodeset.Mask{} // nil: all nodes
 	for i := range p.Machine.Partitions {
-		x := &p.Machine.Partitions[i]
-		for k, mask := range masks {
-			if overlaps(x.Nodes, mask) {
-				queues[x.Name] = queue{k, within(x.Nodes, place, len(all[k].nodes))}
-			}
+		if x := &p.Machine.Partitions[i]; x.Nodes.Count() < len(p.Machine.Nodes) {
+			eligible[x.Name] = x.Nodes
 		}
 	}
-	for i := range p.Jobs {
-		j := p.Jobs[i]
-		q := queues[partitionOf(&j)]
-		j.Eligible, j.Uses = q.eligible, p.uses(&j)
-		x := &all[q.part]
-		x.jobs, x.index = append(x.jobs, j), append(x.index, i)
+	jobs := slices.Clone(p.Jobs)
+	for i := range jobs {
+		j := &jobs[i]
+		j.Eligible, j.Uses = eligible[partitionOf(j)], p.uses(j)
 	}
-	return slices.DeleteFunc(all, func(x part) bool { return len(x.jobs) == 0 })
+	return jobs
 }
 
-// queue is a partition: the part that it is in, and which of its nodes jobs may use, nil being all.
-type queue struct {
-	part     int
-	eligible nodeset.Mask
-}
-
-// cut is the part of some nodes, and says of each its place there.
-func cut(nodes []nodeset.Capacity, resources []sim.Resource, mask nodeset.Mask, place []int) (x part) {
-	x.resources = slices.Clone(resources)
-	for r := range x.resources {
-		x.resources[r].Total = nil
-	}
-	for n, c := range nodes {
-		if !mask.Has(n) {
-			continue
-		}
-		place[n] = len(x.nodes)
-		x.nodes = append(x.nodes, c)
-		for r := range resources {
-			x.resources[r].Total = append(x.resources[r].Total, resources[r].Total[n])
-		}
-	}
-	return x
-}
-
-// within are the nodes of a partition by their places in a part of so many; nil if it has them all.
-func within(nodes nodeset.Mask, place []int, size int) nodeset.Mask {
-	if nodes.Count() == size {
-		return nil
-	}
-	mask := nodeset.NewMask(size)
-	for n, at := range place {
-		if nodes.Has(n) {
-			mask.Set(at)
-		}
-	}
-	return mask
-}
-
-// components are the nodes of partitions that are connected by nodes that they share.
-func (p *Past) components() (masks []nodeset.Mask) {
-	for i := range p.Machine.Partitions {
-		mine := slices.Clone(p.Machine.Partitions[i].Nodes)
-		masks = slices.DeleteFunc(masks, func(m nodeset.Mask) bool {
-			if !overlaps(m, mine) {
-				return false
-			}
-			for w := range m {
-				mine[w] |= m[w]
-			}
-			return true
-		})
-		if mine.Count() > 0 {
-			masks = append(masks, mine)
-		}
-	}
-	return masks
-}
-
-// union is all nodes of masks that are alike in length.
-func union(masks []nodeset.Mask) (all nodeset.Mask) {
-	for _, m := range masks {
-		if all == nil {
-			all = make(nodeset.Mask, len(m))
-		}
-		for w := range m {
-			all[w] |= m[w]
-		}
-	}
-	return all
-}
-
-func overlaps(a, b nodeset.Mask) bool {
-	for w := range a {
-		if a[w]&b[w] != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// Policy is what decides in a replay. Make is called for each part of the machine, or once where it
-// is to see the machine as a whole.
+// Policy is what decides in a replay, on the machine as a whole, as Slurm and its plug-ins do.
 type Policy struct {
-	Name  string
-	Make  func() (core.Policy, error)
-	Whole bool
+	Name string
+	Make func() (core.Policy, error)
 }
 
 // Slurm is the simulated Slurm with the settings of its slurm.conf, by the name of its scheduler.
-// It sees the machine as a whole: bf_max_job_test is one for all partitions, and when backfill
-// expects a job to start depends on the ends of others that share no node with it (_will_run_test
-// of cons_common's job_test.c groups the ends of all).
 func (p *Past) Slurm() Policy {
-	return Policy{Name: "backfill", Whole: true, Make: func() (core.Policy, error) { return sim.NewBackfill(p.Backfill) }}
+	return Policy{Name: "backfill", Make: func() (core.Policy, error) { return sim.NewBackfill(p.Backfill) }}
 }
 
 // Presets are the names that Preset takes.
@@ -186,6 +78,7 @@ type Setting struct {
 	Seed     uint64
 	// OnCycle hears how far it is; may be nil.
 	OnCycle func(sim.Progress)
+	onEnd   func(sim.Record) // of tests
 }
 
 // release is after how many seconds the nodes of a job that has ended take the next: see
@@ -195,29 +88,32 @@ const release = 2
 // Replay has a policy decide.
 func (p *Past) Replay(ctx context.Context, by Policy, s Setting) (*Replay, error) {
 	r := &Replay{Policy: by.Name, Interval: s.Interval, Began: slices.Repeat([]int64{-1}, len(p.Jobs))}
-	for _, x := range p.parts(by.Whole) {
-		policy, err := by.Make()
-		if err != nil {
-			return nil, err
+	policy, err := by.Make()
+	if err != nil {
+		return nil, err
+	}
+	cfg := sim.NewConfig(p.Machine.Nodes)
+	cfg.Resources, cfg.Interval, cfg.Seed, cfg.Release, cfg.OnCycle = p.resources(), s.Interval, s.Seed, release, s.OnCycle
+	cfg.KillAtLimit = false // jobs last as long as they did
+	if p.factors != nil {
+		cfg.Priorities, cfg.PriorityPeriod = p.factors, p.factors.period
+	}
+	index := make(map[string]int, len(p.Jobs))
+	for i := range p.Jobs {
+		index[p.Jobs[i].ID] = i
+	}
+	cfg.OnEnd = func(rec sim.Record) {
+		r.Began[index[rec.Job.ID]] = rec.Start
+		if s.onEnd != nil {
+			s.onEnd(rec)
 		}
-		cfg := sim.NewConfig(x.nodes)
-		cfg.Resources, cfg.Interval, cfg.Seed, cfg.Release, cfg.OnCycle = x.resources, s.Interval, s.Seed, release, s.OnCycle
-		cfg.KillAtLimit = false // jobs last as long as they did
-		if p.factors != nil {
-			cfg.Priorities, cfg.PriorityPeriod = p.factors, p.factors.period
-		}
-		byID := make(map[string]int, len(x.jobs))
-		for k := range x.jobs {
-			byID[x.jobs[k].ID] = x.index[k]
-		}
-		cfg.OnEnd = func(rec sim.Record) { r.Began[byID[rec.Job.ID]] = rec.Start }
-		result, err := sim.Run(ctx, cfg, policy, x.jobs)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", by.Name, err)
-		}
-		for _, u := range result.Unrun {
-			r.Unrun = workload.Count(r.Unrun, u.Reason)
-		}
+	}
+	result, err := sim.Run(ctx, cfg, policy, p.replayed())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", by.Name, err)
+	}
+	for _, u := range result.Unrun {
+		r.Unrun = workload.Count(r.Unrun, u.Reason)
 	}
 	return r, nil
 }

@@ -70,6 +70,10 @@ type Report struct {
 	// two have the rest say something of the site.
 	Missing []Missing `json:"missing,omitempty"`
 	Judged  Judgement `json:"verdict"`
+	// Assumed says what of the machine was inferred, without a slurm.conf.
+	Assumed []string `json:"assumed,omitempty"`
+	// Effects are what each policy but the first two would have changed for users.
+	Effects []Effect `json:"effects"`
 	// Settings are the lines of slurm.conf that have Slurm do as each policy did but the first two.
 	Settings []string `json:"settings"`
 	// Left are jobs that are not counted, Adjusted those that are not quite as in the accounts.
@@ -77,6 +81,19 @@ type Report struct {
 	Adjusted []workload.Tally `json:"adjusted,omitempty"`
 	// MoreUsers is how many users are not in Users, which has those with the most CPU time.
 	MoreUsers int `json:"more_users"`
+}
+
+// Effect is what a policy would have changed for users, held against the simulated Slurm: hours of
+// waiting saved in all, below 0 if it is more, with their 95% interval, which is 0 to 0 if there is
+// none; and how many users would have waited shorter and longer, by a tenth and a minute a job.
+type Effect struct {
+	Policy  string  `json:"policy"`
+	Hours   float64 `json:"hours"`
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
+	Shorter int     `json:"users_shorter"`
+	Longer  int     `json:"users_longer"`
+	Users   int     `json:"users"`
 }
 
 // Agreement compares the simulated Slurm with the real one: its figures divided by the real ones;
@@ -193,7 +210,7 @@ func (p *Past) NewReport(replays []*Replay, seed uint64) *Report {
 	}
 	r.blocks = int((p.Span.Seconds() + r.block - 1) / r.block)
 	out := &Report{From: p.Span.From, To: p.Span.To, Nodes: len(p.Machine.Nodes), Block: r.block, Blocks: r.blocks,
-		Left: slices.Clone(p.Skipped), Adjusted: p.Adjusted, Missing: p.Missing}
+		Left: slices.Clone(p.Skipped), Adjusted: p.Adjusted, Missing: p.Missing, Assumed: p.Assumed, Effects: []Effect{}, Settings: []string{}}
 	for _, x := range replays {
 		out.Policies = append(out.Policies, x.Policy)
 	}
@@ -217,8 +234,9 @@ func (p *Past) NewReport(replays []*Replay, seed uint64) *Report {
 	out.Users, out.MoreUsers = r.users()
 	out.Agreement = r.agreement(&out.All)
 	out.Judged = out.judge()
-	for _, x := range replays[min(2, len(replays)):] {
-		out.Settings = append(out.Settings, x.settings())
+	for k := 2; k < len(replays); k++ {
+		out.Settings = append(out.Settings, replays[k].settings())
+		out.Effects = append(out.Effects, r.effect(&out.All, k))
 	}
 	return out
 }
@@ -288,6 +306,30 @@ func (r *reporter) users() (all []Group, more int) {
 		all = append(all, r.group(cmp.Or(name, "(not said)"), by[name]))
 	}
 	return all, more
+}
+
+// effect is what policy k would have changed.
+func (r *reporter) effect(all *Group, k int) Effect {
+	hours := all.Figures[1].Mean * float64(all.Jobs) / 3600
+	x := all.Ratios[k]
+	e := Effect{Policy: r.replays[k].Policy, Hours: hours * (1 - x.Of)}
+	if x.High > 0 {
+		e.Low, e.High = hours*(1-x.High), hours*(1-x.Low)
+	}
+	for _, jobs := range r.by(func(j *workload.Job) string { return j.User }) {
+		was, is := 0.0, 0.0
+		for _, i := range jobs {
+			was, is = was+float64(r.wait(1, i))/float64(len(jobs)), is+float64(r.wait(k, i))/float64(len(jobs))
+		}
+		switch e.Users++; {
+		case math.Abs(is-was) <= max(60, was/10):
+		case is < was:
+			e.Shorter++
+		default:
+			e.Longer++
+		}
+	}
+	return e
 }
 
 // group are the figures of jobs.

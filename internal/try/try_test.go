@@ -47,6 +47,7 @@ type row struct {
 	gpuType, mem          string
 	state                 string // COMPLETED unless set
 	asked                 int    // nodes at least; nodes unless set
+	list                  string // of its nodes
 }
 
 func instant(second int64) string {
@@ -66,10 +67,10 @@ func write(t *testing.T, conf string, rows []row) (sacct, conffile string) {
 		if r.gpuType != "" {
 			tres += fmt.Sprintf(",gres/gpu:%s=%d", r.gpuType, r.gpus)
 		}
-		fmt.Fprintf(&b, "%s|%s|%s|%s|%d|%d|%d|%d|%d|%d|%s|%s|%s|%d|%s|%s|%s|%s|lab|\n", r.id, instant(r.eligible), instant(r.start),
+		fmt.Fprintf(&b, "%s|%s|%s|%s|%d|%d|%d|%d|%d|%d|%s|%s|%s|%d|%s|%s|%s|%s|lab||%s\n", r.id, instant(r.eligible), instant(r.start),
 			instant(r.start+r.run), r.run, r.limit, r.cpus, r.cpus, cmp.Or(r.asked, r.nodes), r.nodes, tres, tres,
 			cmp.Or(r.state, "COMPLETED"), r.priority, r.user,
-			instant(r.eligible), r.partition, r.mem)
+			instant(r.eligible), r.partition, r.mem, r.list)
 	}
 	dir := t.TempDir()
 	sacct, conffile = filepath.Join(dir, "jobs.txt"), filepath.Join(dir, "slurm.conf")
@@ -217,17 +218,13 @@ func TestFewDays(t *testing.T) {
 	require.NotContains(t, interval(report.All.Ratios[2]), "(")
 }
 
-// Partitions that share no node do not have each other wait, those that do are of one part.
-func TestParts(t *testing.T) {
+// Jobs are replayed on the whole machine, each on the nodes of its partition.
+func TestReplayed(t *testing.T) {
 	p := past(t, drawn(1, 50), Options{Weeks: 1})
-	parts := p.parts(false)
-	require.Len(t, parts, 2)
-	require.Equal(t, []int{8, 4}, []int{len(parts[0].nodes), len(parts[1].nodes)})
-	jobs := 0
-	for _, x := range parts {
-		jobs += len(x.jobs)
+	of := map[string]int{"cpu": 8, "wide": 4, "gpu": 4}
+	for _, j := range p.replayed() {
+		require.Equal(t, of[partitionOf(&j)], j.Eligible.Count())
 	}
-	require.Equal(t, 50, jobs)
 }
 
 // What ran when the span began runs, what waited comes at its beginning, and neither counts.
@@ -258,7 +255,7 @@ func TestSpan(t *testing.T) {
 func TestOddRows(t *testing.T) {
 	head := strings.ReplaceAll(workload.PastFormat, ",", "|") + "\n"
 	line := func(id, start, end, state, partition string) string {
-		return fmt.Sprintf("%s|2026-01-05T00:00:00|%s|%s|60|5|1|1|1|1|cpu=1|cpu=1|%s|9|u|2026-01-05T00:00:00|%s|1G||\n",
+		return fmt.Sprintf("%s|2026-01-05T00:00:00|%s|%s|60|5|1|1|1|1|cpu=1|cpu=1|%s|9|u|2026-01-05T00:00:00|%s|1G|||\n",
 			id, start, end, state, partition)
 	}
 	dir := t.TempDir()
@@ -464,7 +461,7 @@ func BenchmarkMillion(b *testing.B) {
 	fmt.Fprintln(w, strings.ReplaceAll(workload.PastFormat, ",", "|"))
 	for i := range int64(1_000_000) {
 		at := instant(i * 150)
-		fmt.Fprintf(w, "%d|%s|%s|%s|600|20|4|4|1|1|cpu=4,mem=8G,node=1|cpu=4,mem=8G,node=1|COMPLETED|%d|u%d|%s|cpu|8G||\n",
+		fmt.Fprintf(w, "%d|%s|%s|%s|600|20|4|4|1|1|cpu=4,mem=8G,node=1|cpu=4,mem=8G,node=1|COMPLETED|%d|u%d|%s|cpu|8G|||\n",
 			i, at, at, instant(i*150+600), 1_000_000-i, i%50, at)
 	}
 	require.NoError(b, w.Flush())

@@ -52,6 +52,8 @@ type Past struct {
 	Came, Ranked int64
 	// GPUType is the type of GPU that it asked for, empty if of any or none.
 	GPUType string
+	// Nodes is the list of the nodes that it had, as sacct prints it; empty if it does not say.
+	Nodes string
 }
 
 // Pod is what a pod of Alibaba's asks of its node.

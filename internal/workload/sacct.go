@@ -47,7 +47,7 @@ type SacctOptions struct {
 type PartitionLimit struct{ Default, Max int64 }
 
 // PastFormat is [SacctFormat] with what the option Past goes by.
-const PastFormat = SacctFormat + ",Eligible,Partition,ReqMem,Account,QOS"
+const PastFormat = SacctFormat + ",Eligible,Partition,ReqMem,Account,QOS,NodeList"
 
 // defaultUnlimited is YEAR_MINUTES of Slurm's backfill.c, in seconds.
 const defaultUnlimited = 365 * 24 * 3600
@@ -191,7 +191,7 @@ func (s *sacctReader) addRow(text string) error {
 	j.ID, j.Request = id, s.request()
 	if s.o.Past {
 		j.Past = &Past{Partition: s.Get("partition"), Account: s.Get("account"), QOS: s.Get("qos"),
-			Began: t.start, GPUType: s.tres("reqtres").kind}
+			Began: t.start, GPUType: s.tres("reqtres").kind, Nodes: s.Get("nodelist")}
 	}
 	if s.Fault == nil {
 		j.Memory = s.memory(&j.Request)

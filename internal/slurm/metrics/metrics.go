@@ -5,26 +5,63 @@
 package metrics
 
 import (
+	"cmp"
 	"encoding/json"
-	"io"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
-
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // prefix begins all names.
 const prefix = "slurm_aucsched_"
 
+// Format is how metrics are written, by its media type.
+type Format string
+
 // Formats of Prometheus.
-var (
-	OpenMetrics = expfmt.NewFormat(expfmt.TypeOpenMetrics)
-	Text        = expfmt.NewFormat(expfmt.TypeTextPlain) // node_exporter's textfiles, and promtool
+const (
+	OpenMetrics Format = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+	Text        Format = "text/plain; version=0.0.4; charset=utf-8" // node_exporter's textfiles, and promtool
 )
+
+// Accepted is the format that a reader takes, by the Accept header of its request.
+func Accepted(accept string) Format {
+	if strings.Contains(accept, "application/openmetrics-text") {
+		return OpenMetrics
+	}
+	return Text
+}
+
+// Types of metrics.
+const (
+	gauge   = "gauge"
+	counter = "counter" // its name ends in _total
+	summary = "summary"
+)
+
+// Family is a metric, with a sample for each of its labels.
+type Family struct {
+	name, help, typ string
+	samples         []sample
+	created         float64 // when counting began, since 1970; 0: not known
+}
+
+// sample is a value: of a summary the sum, and count its count. labels are as they are written.
+type sample struct {
+	labels       string
+	value, count float64
+}
+
+func family(name, help, typ string, values ...float64) Family {
+	f := Family{name: prefix + name, help: help, typ: typ}
+	for _, v := range values {
+		f.samples = append(f.samples, sample{value: v})
+	}
+	return f
+}
 
 // A number of the status file, by its path in it.
 type number struct{ name, help, field string }
@@ -66,14 +103,13 @@ var gauges = []number{
 // A count of the status file for each word of a kind.
 type labelled struct {
 	number
-	label string
-	typ   dto.MetricType
+	label, typ string
 }
 
 var byWord = []labelled{
-	{number{"jobs_left_by_word", "Jobs that are left to Slurm's own schedulers, by why.", "handed"}, "word", dto.MetricType_GAUGE},
-	{number{"jobs_waiting", "Jobs that the last decision does not start, by why.", "waits"}, "verdict", dto.MetricType_GAUGE},
-	{number{"starts_missed_total", "Starts that failed, by why.", "missed"}, "reason", dto.MetricType_COUNTER},
+	{number{"jobs_left_by_word", "Jobs that are left to Slurm's own schedulers, by why.", "handed"}, "word", gauge},
+	{number{"jobs_waiting", "Jobs that the last decision does not start, by why.", "waits"}, "verdict", gauge},
+	{number{"starts_missed_total", "Starts that failed, by why.", "missed"}, "reason", counter},
 }
 
 // stages are the times that the plug-in measures, by their fields.
@@ -92,151 +128,140 @@ var states = []string{"on", "shadow", "starting", "off", "no-library", "no-shim"
 const mostWords = 64
 
 // Down is what is told while there is no status.
-func Down() []*dto.MetricFamily { return []*dto.MetricFamily{up(0)} }
+func Down() []Family { return []Family{up(0)} }
 
-func up(v float64) *dto.MetricFamily {
-	return family("up", "Whether the plug-in of slurmctld writes its status.", dto.MetricType_GAUGE, gauge(v))
+func up(v float64) Family {
+	return family("up", "Whether the plug-in of slurmctld writes its status.", gauge, v)
 }
 
 // Families are the metrics of a status, whose numbers are json.Number. It is down if it
 // is older than stale.
-func Families(status map[string]any, age, stale time.Duration) []*dto.MetricFamily {
-	alive := 1.0
-	if age > stale {
-		alive = 0
-	}
-	all := []*dto.MetricFamily{up(alive), info(status), state(status)}
-	for _, n := range counters {
-		if v, ok := value(status, n.field); ok {
-			all = append(all, family(n.name, n.help, dto.MetricType_COUNTER, counter(v)))
+func Families(status map[string]any, age, stale time.Duration) []Family {
+	all := []Family{up(yes(age <= stale)), info(status), state(status),
+		family("choice_optimal", "Whether the last decision is proven to be the best of its bids.", gauge,
+			yes(text(status, "solver.status") == "optimal")),
+		family("journal_on", "Whether starts and ends of jobs are noted in the journal.", gauge, yes(text(status, "journal") == "on"))}
+	add := func(numbers []number, typ string) {
+		for _, n := range numbers {
+			if v, ok := value(status, n.field); ok {
+				all = append(all, family(n.name, n.help, typ, v))
+			}
 		}
 	}
-	for _, n := range gauges {
-		if v, ok := value(status, n.field); ok {
-			all = append(all, family(n.name, n.help, dto.MetricType_GAUGE, gauge(v)))
-		}
-	}
-	optimal := family("choice_optimal", "Whether the last decision is proven to be the best of its bids.",
-		dto.MetricType_GAUGE, gauge(yes(text(status, "solver.status") == "optimal")))
-	journal := family("journal_on", "Whether starts and ends of jobs are noted in the journal.",
-		dto.MetricType_GAUGE, gauge(yes(text(status, "journal") == "on")))
-	all = append(all, optimal, journal)
+	add(counters, counter)
+	add(gauges, gauge)
 	for _, l := range byWord {
-		if f := l.family(status); f != nil {
-			all = append(all, f)
-		}
+		all = append(all, l.family(status))
 	}
 	for _, s := range stages {
 		all = append(all, s.times(status)...)
 	}
-	if began, ok := value(status, "began"); ok && began > 0 {
-		created(all, timestamppb.New(time.Unix(int64(began), 0)))
+	began, _ := value(status, "began")
+	for i := range all {
+		all[i].created = began // so that a reader tells a new slurmctld from one that lost counts
 	}
-	slices.SortFunc(all, func(a, b *dto.MetricFamily) int { return strings.Compare(a.GetName(), b.GetName()) })
+	slices.SortFunc(all, func(a, b Family) int { return cmp.Compare(a.name, b.name) })
 	return all
 }
 
-// created notes when counting began, so that a reader tells a new slurmctld from
-// one that lost counts.
-func created(families []*dto.MetricFamily, at *timestamppb.Timestamp) {
-	for _, f := range families {
-		for _, m := range f.Metric {
-			switch {
-			case m.Counter != nil:
-				m.Counter.CreatedTimestamp = at
-			case m.Summary != nil:
-				m.Summary.CreatedTimestamp = at
-			}
-		}
-	}
-}
-
 // times are a stage's sum and count, which a rate makes a mean of, its last and its greatest value.
-func (n *number) times(status map[string]any) []*dto.MetricFamily {
-	var all []*dto.MetricFamily
+func (n *number) times(status map[string]any) (all []Family) {
 	for _, of := range []struct{ field, name, help string }{
 		{"last", "_last_seconds", ": the last one."}, {"max", "_max_seconds", ": the longest since slurmctld began."},
 	} {
 		if v, ok := value(status, n.field+"."+of.field); ok {
-			all = append(all, family(n.name+of.name, n.help+of.help, dto.MetricType_GAUGE, gauge(v/1e6)))
+			all = append(all, family(n.name+of.name, n.help+of.help, gauge, v/1e6))
 		}
 	}
 	sum, okSum := value(status, n.field+".sum")
 	count, okCount := value(status, n.field+".count")
 	if okSum && okCount {
-		s := &dto.Summary{SampleSum: ptr(sum / 1e6), SampleCount: ptr(uint64(count))}
-		all = append(all, family(n.name+"_seconds", n.help+".", dto.MetricType_SUMMARY, &dto.Metric{Summary: s}))
+		f := family(n.name+"_seconds", n.help+".", summary, sum/1e6)
+		f.samples[0].count = count
+		all = append(all, f)
 	}
 	return all
 }
 
-func (l *labelled) family(status map[string]any) *dto.MetricFamily {
-	words, ok := find(status, l.field).(map[string]any)
-	if !ok || len(words) == 0 {
-		return nil
-	}
+func (l *labelled) family(status map[string]any) Family {
 	f := family(l.name, l.help, l.typ)
+	words, _ := find(status, l.field).(map[string]any)
 	names := slices.Sorted(maps.Keys(words))
 	for _, word := range names[:min(len(names), mostWords)] {
-		v, ok := value(words, word)
-		if !ok {
-			continue
+		if v, ok := value(words, word); ok {
+			f.samples = append(f.samples, sample{labels: label(l.label, word), value: v})
 		}
-		m := gauge(v)
-		if l.typ == dto.MetricType_COUNTER {
-			m = counter(v)
-		}
-		m.Label = []*dto.LabelPair{label(l.label, word)}
-		f.Metric = append(f.Metric, m)
 	}
 	return f
 }
 
-func info(status map[string]any) *dto.MetricFamily {
-	m := gauge(1)
-	m.Label = []*dto.LabelPair{label("slurm", text(status, "slurm")), label("version", text(status, "version"))}
-	return family("info", "Versions of the plug-in's library and of Slurm.", dto.MetricType_GAUGE, m)
+func info(status map[string]any) Family {
+	f := family("info", "Versions of the plug-in's library and of Slurm.", gauge, 1)
+	f.samples[0].labels = label("slurm", text(status, "slurm")) + "," + label("version", text(status, "version"))
+	return f
 }
 
-func state(status map[string]any) *dto.MetricFamily {
-	f := family("state", "What the plug-in does: 1 for its state, 0 for others.", dto.MetricType_GAUGE)
+func state(status map[string]any) Family {
+	f := family("state", "What the plug-in does: 1 for its state, 0 for others.", gauge)
 	known := false
 	for _, s := range append(slices.Clone(states), "other") {
 		is := s == text(status, "state") || s == "other" && !known
 		known = known || is
-		m := gauge(yes(is))
-		m.Label = []*dto.LabelPair{label("state", s)}
-		f.Metric = append(f.Metric, m)
+		f.samples = append(f.samples, sample{labels: label("state", s), value: yes(is)})
 	}
 	return f
 }
 
-// Write writes families in a format of Prometheus.
-func Write(w io.Writer, format expfmt.Format, families []*dto.MetricFamily) error {
-	e := expfmt.NewEncoder(w, format, expfmt.WithCreatedLines())
+// Write returns families in a format of Prometheus. OpenMetrics has when counting began, and numbers
+// with a point; a counter's name there lacks the end that its samples have.
+func Write(as Format, families []Family) []byte {
+	var b strings.Builder
 	for _, f := range families {
-		if len(f.Metric) == 0 {
+		if len(f.samples) == 0 {
 			continue
 		}
-		if err := e.Encode(f); err != nil {
-			return err
+		name, total := f.name, ""
+		if as == OpenMetrics && f.typ == counter {
+			name, total = strings.TrimSuffix(name, "_total"), "_total"
+		}
+		fmt.Fprintf(&b, "# HELP %s %s\n# TYPE %[1]s %[3]s\n", name, escape.Replace(f.help), f.typ)
+		for _, s := range f.samples {
+			end, labels := total, s.labels
+			if labels != "" {
+				labels = "{" + labels + "}"
+			}
+			if f.typ == summary {
+				end = "_sum"
+			}
+			fmt.Fprintf(&b, "%s%s%s %s\n", name, end, labels, as.number(s.value))
+			if f.typ == summary {
+				fmt.Fprintf(&b, "%s_count%s %.0f\n", name, labels, s.count)
+			}
+			if as == OpenMetrics && f.typ != gauge && f.created > 0 {
+				fmt.Fprintf(&b, "%s_created%s %s\n", name, labels, as.number(f.created))
+			}
 		}
 	}
-	if c, ok := e.(expfmt.Closer); ok {
-		return c.Close()
+	if as == OpenMetrics {
+		b.WriteString("# EOF\n")
 	}
-	return nil
+	return []byte(b.String())
 }
 
-func family(name, help string, typ dto.MetricType, metrics ...*dto.Metric) *dto.MetricFamily {
-	return &dto.MetricFamily{Name: ptr(prefix + name), Help: ptr(help), Type: ptr(typ), Metric: metrics}
+func (as Format) number(v float64) string {
+	text := strconv.FormatFloat(v, 'g', -1, 64)
+	if as == OpenMetrics && !strings.ContainsAny(text, ".e") {
+		text += ".0"
+	}
+	return text
 }
 
-func gauge(v float64) *dto.Metric   { return &dto.Metric{Gauge: &dto.Gauge{Value: ptr(v)}} }
-func counter(v float64) *dto.Metric { return &dto.Metric{Counter: &dto.Counter{Value: ptr(v)}} }
+// escape is for texts of both formats.
+var escape = strings.NewReplacer(`\`, `\\`, "\n", `\n`, `"`, `\"`)
 
-func label(name, value string) *dto.LabelPair {
-	return &dto.LabelPair{Name: ptr(name), Value: ptr(strings.ToValidUTF8(value, "?"))}
+// label is NAME="VALUE".
+func label(name, value string) string {
+	return name + `="` + escape.Replace(strings.ToValidUTF8(value, "?")) + `"`
 }
 
 func yes(b bool) float64 {
@@ -245,8 +270,6 @@ func yes(b bool) float64 {
 	}
 	return 0
 }
-
-func ptr[T any](v T) *T { return &v }
 
 // find is a field of the status by its path, nil if there is none.
 func find(status map[string]any, path string) any {

@@ -341,17 +341,12 @@ func (p *Report) machine(m *Samples) {
 		return
 	}
 	p.at(m.first)
-	p.at(m.Last.Time)
-	p.Lost = m.lost
-	share := func(part, of float64) float64 {
-		if of == 0 {
-			return 0
-		}
-		return part / of
-	}
-	n := float64(m.Count)
-	p.Machine = Machine{Samples: m.Count, QueueMean: m.queue / n, QueueMax: m.queueMax,
-		CoresUsed: share(m.coresUsed, m.cores), CoresWould: share(m.coresUsed+m.wouldCores, m.cores),
-		GPUsUsed: share(m.gpusUsed, m.gpus), GPUsWould: share(m.gpusUsed+m.wouldGPUs, m.gpus),
-		Stranded: m.stranded / n, WouldStranded: m.wouldStranded / n}
+	p.at(m.last)
+	p.Lost = m.most.Lost
+	share := func(part, of int64) float64 { return float64(part) / float64(max(of, 1)) }
+	n, all := int64(m.Count), &m.sum
+	p.Machine = Machine{Samples: m.Count, QueueMean: share(all.Queue, n), QueueMax: m.most.Queue,
+		CoresUsed: share(all.CoresUsed, all.Cores), CoresWould: share(all.CoresUsed+all.WouldCores, all.Cores),
+		GPUsUsed: share(all.GPUsUsed, all.GPUs), GPUsWould: share(all.GPUsUsed+all.WouldGPUs, all.GPUs),
+		Stranded: share(all.Stranded, n), WouldStranded: share(all.WouldStranded, n)}
 }

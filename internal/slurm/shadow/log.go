@@ -22,9 +22,7 @@ const (
 	lineLimit = 1 << 20  // bytes
 	fileLimit = 4 << 30  // bytes
 	runLimit  = 10 << 20 // runs of jobs
-	wordLimit = 1 << 16  // texts that are kept once
-	maxTime   = 1 << 40  // seconds since 1970
-	maxCount  = 1 << 40  // of cores, GPUs and the like
+	maxTime   = 1 << 36  // seconds since 1970, and all other numbers, of which millions are added up
 )
 
 // Place is where a job is, or would have been, from a time on.
@@ -84,38 +82,27 @@ type Log struct {
 	Bad      int   // lines that could not be read
 	FirstBad error // the first of them, with file and line
 	runs     map[Key]*Run
-	words    map[string]string // texts that runs have in common
 }
 
 // Samples are the sums of all samples, of which a file may have millions.
 type Samples struct {
-	Count    int
-	Last     Sample // by time
-	first    int64  // time of the first
-	queueMax int64
-	lost     int64
-	// Sums. Those of what the auction would have started come on top of the others.
-	cores, coresUsed, wouldCores, gpus, gpusUsed, wouldGPUs, stranded, wouldStranded, queue float64
+	Count       int
+	sum         Sample
+	first, last int64 // times
+	most        Sample
 }
 
 func (m *Samples) add(s *Sample) {
 	if m.Count == 0 || s.Time < m.first {
 		m.first = s.Time
 	}
-	if m.Count == 0 || s.Time >= m.Last.Time {
-		m.Last = *s
-	}
 	m.Count++
-	m.queueMax, m.lost = max(m.queueMax, s.Queue), max(m.lost, s.Lost)
-	m.cores += float64(s.Cores)
-	m.coresUsed += float64(s.CoresUsed)
-	m.wouldCores += float64(s.WouldCores)
-	m.gpus += float64(s.GPUs)
-	m.gpusUsed += float64(s.GPUsUsed)
-	m.wouldGPUs += float64(s.WouldGPUs)
-	m.stranded += float64(s.Stranded)
-	m.wouldStranded += float64(s.WouldStranded)
-	m.queue += float64(s.Queue)
+	m.last = max(m.last, s.Time)
+	sums, most := m.sum.fields(), m.most.fields()
+	for i, f := range s.fields() {
+		*sums[i].value += *f.value
+		*most[i].value = max(*most[i].value, *f.value)
+	}
 }
 
 // Line is what is known of a run of a job at the moment, and nothing is remembered of it: readers
@@ -161,7 +148,7 @@ type line struct {
 	Would    *Place          `json:"would"`
 }
 
-func newLog() *Log { return &Log{runs: map[Key]*Run{}, words: map[string]string{}} }
+func newLog() *Log { return &Log{runs: map[Key]*Run{}} }
 
 // ReadFiles reads path.old, if there is one, and path.
 func ReadFiles(path string) (*Log, error) {
@@ -236,7 +223,7 @@ func (l *Log) finish(name string) error {
 		}
 		l.Runs = append(l.Runs, r)
 	}
-	l.runs, l.words = nil, nil
+	l.runs = nil
 	slices.SortFunc(l.Runs, func(a, b *Run) int {
 		return cmp.Or(cmp.Compare(a.Submit, b.Submit), cmp.Compare(a.Key.Job, b.Key.Job),
 			cmp.Compare(a.Key.Task, b.Key.Task), cmp.Compare(a.Key.Restarts, b.Key.Restarts))
@@ -251,7 +238,7 @@ func (l *Log) take(text []byte) error {
 		if err := json.Unmarshal(text, &s); err != nil {
 			return err
 		}
-		if err := s.check(); err != nil {
+		if err := checkFields(maxTime, s.fields()...); err != nil {
 			return err
 		}
 		l.Samples.add(&s)
@@ -299,7 +286,6 @@ func (l *Log) takeRun(any *line) error {
 	if err := run.check(); err != nil {
 		return err
 	}
-	l.share(&run)
 	if old := l.runs[k]; old != nil && old.Submit == run.Submit {
 		if old.Would != nil && (run.Would == nil || old.Would.Time < run.Would.Time) {
 			run.Would = old.Would
@@ -315,59 +301,39 @@ func (l *Log) takeRun(any *line) error {
 	return nil
 }
 
-// share has a run's texts be those of other runs where they are the same: most are.
-func (l *Log) share(r *Run) {
-	texts := []*string{&r.Partition, &r.Left, &r.State}
-	for _, at := range []*Place{r.Would, r.Slurm} {
-		if at != nil {
-			texts = append(texts, &at.Nodes, &at.Class, &at.Before)
-		}
-	}
-	for _, text := range texts {
-		if known, ok := l.words[*text]; ok {
-			*text = known
-		} else if len(l.words) < wordLimit {
-			l.words[*text] = *text
-		}
-	}
-}
-
 // field is a number of a line, and its name.
 type field struct {
 	name  string
-	value int64
+	value *int64
 }
 
 func checkFields(most int64, fields ...field) error {
 	for _, f := range fields {
-		if f.value < 0 || f.value > most {
-			return fmt.Errorf("%s: %d: must be 0 to %d", f.name, f.value, most)
+		if *f.value < 0 || *f.value > most {
+			return fmt.Errorf("%s: %d: must be 0 to %d", f.name, *f.value, most)
 		}
 	}
 	return nil
 }
 
 func (r *Run) check() error {
-	fields := []field{{"job", r.Key.Job}, {"restarts", r.Key.Restarts}, {"user", r.User}, {"submit", r.Submit},
-		{"eligible", r.Eligible}, {"cpus", r.CPUs}, {"nodes", r.Nodes}, {"end", r.End}}
+	fields := []field{{"job", &r.Key.Job}, {"restarts", &r.Key.Restarts}, {"user", &r.User}, {"submit", &r.Submit},
+		{"eligible", &r.Eligible}, {"cpus", &r.CPUs}, {"nodes", &r.Nodes}, {"end", &r.End}}
 	if r.Key.Task != -1 {
-		fields = append(fields, field{"task", r.Key.Task})
+		fields = append(fields, field{"task", &r.Key.Task})
 	}
-	for _, p := range []struct {
-		name string
-		*Place
-	}{{"would", r.Would}, {"slurm", r.Slurm}} {
-		if p.Place != nil {
-			fields = append(fields, field{p.name + ".time", p.Time}, field{p.name + ".cpus", p.CPUs},
-				field{p.name + ".gpus", p.GPUs}, field{p.name + ".victims", p.Victims})
+	for name, p := range map[string]*Place{"would": r.Would, "slurm": r.Slurm} {
+		if p != nil {
+			fields = append(fields, field{name + ".time", &p.Time}, field{name + ".cpus", &p.CPUs},
+				field{name + ".gpus", &p.GPUs}, field{name + ".victims", &p.Victims})
 		}
 	}
 	return checkFields(maxTime, fields...)
 }
 
-func (s *Sample) check() error {
-	return checkFields(maxCount, field{"sample", s.Time}, field{"queue", s.Queue}, field{"running", s.Running},
-		field{"cores", s.Cores}, field{"cores_used", s.CoresUsed}, field{"gpus", s.GPUs}, field{"gpus_used", s.GPUsUsed},
-		field{"gpus_stranded", s.Stranded}, field{"would_cores", s.WouldCores}, field{"would_gpus", s.WouldGPUs},
-		field{"would_stranded", s.WouldStranded}, field{"lost", s.Lost})
+// fields are all of a sample's.
+func (s *Sample) fields() []field {
+	return []field{{"sample", &s.Time}, {"queue", &s.Queue}, {"running", &s.Running}, {"cores", &s.Cores}, {"cores_used", &s.CoresUsed},
+		{"gpus", &s.GPUs}, {"gpus_used", &s.GPUsUsed}, {"gpus_stranded", &s.Stranded}, {"would_cores", &s.WouldCores},
+		{"would_gpus", &s.WouldGPUs}, {"would_stranded", &s.WouldStranded}, {"lost", &s.Lost}}
 }

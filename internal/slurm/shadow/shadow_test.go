@@ -92,7 +92,7 @@ func TestLinesOfARun(t *testing.T) {
 // What is wrong is left out, with the line and the field; a file that has nothing else is refused.
 func TestBadLines(t *testing.T) {
 	for text, want := range map[string]string{
-		job("-1", ""):                  "f:2: job: -1: must be 0 to 1099511627776",
+		job("-1", ""):                  "f:2: job: -1: must be 0 to 68719476736",
 		job("1.5", ""):                 "f:2: json: cannot unmarshal number 1.5",
 		`{"shadow":2}`:                 "f:2: shadow: 2: this program knows version 1",
 		`{}`:                           "f:2: neither a job nor a sample",
