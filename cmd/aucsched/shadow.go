@@ -46,7 +46,7 @@ Without FILE it reads aucsched.shadow in the StateSaveLocation of slurm.conf ($S
 			}
 			report := shadow.Compare(log, userName, jobs || html != "")
 			if html != "" {
-				if err := writePage(html, report.WritePage); err != nil {
+				if err := writePage(html, report.Document().HTML); err != nil {
 					return err
 				}
 			}
@@ -58,7 +58,7 @@ Without FILE it reads aucsched.shadow in the StateSaveLocation of slurm.conf ($S
 				e.SetIndent("", "  ")
 				return e.Encode(report)
 			}
-			return printShadow(c.OutOrStdout(), report)
+			return report.Document().Text(c.OutOrStdout())
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: aucsched schema shadow")

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -39,6 +40,17 @@ var statusSections = []struct {
 		{"Choice", "solver.status"}, {"Objective", "solver.objective"}, {"Upper bound", "solver.bound"},
 	}},
 	{"State of jobs", [][2]string{{"Journal", "journal"}, {"Saves failed", "saves_failed"}}},
+	{"Jobs", [][2]string{
+		{"Started", "started"}, {"Starts failed", "starts_failed"}, {"", "missed"}, {"Preempted for them", "preempted"},
+		{"Overdue, and Slurm's", "overdue"}, {"Left to Slurm", "handed_jobs"}, {"", "handed"},
+		{"  longest wait of these, s", "left_waits.pending_longest_s"}, {"Left ones started", "left_waits.started"},
+		{"  mean wait of these, s", "left_waits.mean_s"}, {"  longest, s", "left_waits.longest_s"},
+		{"Waiting, of the last decision", "waits"},
+	}},
+	{"Input files", [][2]string{ // with auc_locality=yes
+		{"Held by nodes", "files.known"}, {"Copies in all", "files.copies"},
+		{"Starts of jobs that name one", "files.starts"}, {"On nodes that all held it", "files.on_holders"},
+	}},
 }
 
 // page is a status under way to paper: fields are taken out as they are printed.
@@ -70,21 +82,12 @@ func (s *status) print(out io.Writer, now time.Time) error {
 	if state, ok := p.rest["state"]; ok && s.stale(now) {
 		p.rest["state"] = fmt.Sprintf("unknown: the file is stale; %v when it was written", state)
 	}
-	for _, section := range statusSections {
-		p.section(section.title, section.lines)
-	}
-	p.section("Jobs", [][2]string{{"Started", "started"}, {"Starts failed", "starts_failed"}})
-	p.reasons("missed")
-	p.lines([][2]string{{"Preempted for them", "preempted"}, {"Overdue, and Slurm's", "overdue"}, {"Left to Slurm", "handed_jobs"}})
-	p.reasons("handed")
-	p.lines([][2]string{{"  longest wait of these, s", "left_waits.pending_longest_s"}, {"Left ones started", "left_waits.started"},
-		{"  mean wait of these, s", "left_waits.mean_s"}, {"  longest, s", "left_waits.longest_s"}})
 	p.take("left_waits.sum_s")
-	if _, ok := p.rest["waits"]; ok {
-		fmt.Fprintln(p, "  Waiting, of the last decision:")
-		p.reasons("waits")
+	for i, section := range statusSections {
+		if _, has := p.rest["files"]; i < len(statusSections)-1 || has {
+			p.section(section.title, section.lines)
+		}
 	}
-	p.files()
 	p.times()
 	p.others()
 	return p.Flush()
@@ -139,51 +142,34 @@ func (p *page) section(title string, lines [][2]string) {
 		fmt.Fprintf(p, "%s:\n", title)
 		indent = "  "
 	}
-	p.indented(indent, lines)
-}
-
-// lines go on with the section.
-func (p *page) lines(lines [][2]string) { p.indented("  ", lines) }
-
-func (p *page) indented(indent string, lines [][2]string) {
 	for _, line := range lines {
-		if v := p.take(line[1]); v != nil && v != "" {
-			fmt.Fprintf(p, "%s%s:\t%s\n", indent, line[0], show(v))
+		switch v := p.take(line[1]).(type) {
+		case nil:
+		case map[string]any:
+			if line[0] != "" {
+				fmt.Fprintf(p, "%s%s:\n", indent, line[0])
+			}
+			p.reasons(v)
+		default:
+			if v != "" {
+				fmt.Fprintf(p, "%s%s:\t%s\n", indent, line[0], show(v))
+			}
 		}
 	}
 }
 
 // reasons are the counts of starts that failed, or of jobs that are left to Slurm, the most
 // frequent first.
-func (p *page) reasons(field string) {
-	counts, ok := p.rest[field].(map[string]any)
-	if !ok {
-		return
-	}
+func (p *page) reasons(counts map[string]any) {
 	count := func(reason string) float64 {
 		n, _ := counts[reason].(json.Number)
 		f, _ := n.Float64()
 		return f
 	}
-	names := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		if d := count(b) - count(a); d != 0 {
-			return int(max(min(d, 1), -1))
-		}
-		return strings.Compare(a, b)
-	})
-	for _, name := range names {
+	for _, name := range slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(count(b), count(a)), strings.Compare(a, b))
+	}) {
 		fmt.Fprintf(p, "    %s:\t%s\n", cli.Plain(name), show(counts[name]))
-	}
-	delete(p.rest, field)
-}
-
-// files are the figures of input files, with auc_locality=yes.
-func (p *page) files() {
-	if _, ok := p.rest["files"].(map[string]any); ok {
-		p.section("Input files", [][2]string{
-			{"Held by nodes", "files.known"}, {"Copies in all", "files.copies"},
-			{"Starts of jobs that name one", "files.starts"}, {"On nodes that all held it", "files.on_holders"},
-		})
 	}
 }
 

@@ -28,7 +28,7 @@ func TestManPages(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(dir, "aucsched-plan.1"))
 	require.NoError(t, err)
 	require.Regexp(t, `^\.TH AUCSCHED\\-PLAN 1 "1970-01-02" "aucsched `, string(text))
-	require.Contains(t, string(text), "\n.SS Auctions (auction1, auction2)\n")
+	require.Contains(t, string(text), "\n.SH Auctions (auction1, auction2)\n")
 }
 
 // The settings of jobs inside Slurm are a topic of help.

@@ -53,12 +53,12 @@ func TestTryCommand(t *testing.T) {
 	text, err := runTry(t, "--sacct", sacct, "--conf", conf, "--html", html)
 	require.NoError(t, err)
 	for _, want := range []string{"6 nodes, 40 jobs", "Your jobs hardly wait", "throughput", "u2",
-		"to have Slurm do as short: SchedulerParameters=auc_interval=3,auc_preset=short"} {
+		"- short: SchedulerParameters=auc_interval=3,auc_preset=short"} {
 		require.Contains(t, text, want)
 	}
 	page, err := os.ReadFile(html)
 	require.NoError(t, err)
-	require.Contains(t, string(page), "Whom it would cost what")
+	require.Contains(t, string(page), "In short, for a decision")
 
 	text, err = runTry(t, "--sacct", sacct, "--conf", conf, "--json", "--presets", "short",
 		"--from", "2026-01-05T02:00:00", "--to", "2026-01-05T04:00:00")

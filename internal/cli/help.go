@@ -88,6 +88,16 @@ func wordsBelow(c *cobra.Command) {
 	}
 }
 
+// listed are the commands below c that help lists, and topics.
+func listed(c *cobra.Command) (list []*cobra.Command) {
+	for _, sub := range c.Commands() {
+		if (sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand()) && sub.Name() != "help" {
+			list = append(list, sub)
+		}
+	}
+	return list
+}
+
 // help is what help prints of a command, in lines of at most width characters where words allow it.
 func help(c *cobra.Command, width int) string {
 	text := Reflow(strings.TrimSpace(cmp.Or(c.Long, c.Short)), width) + "\n\n"

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/aucsched/aucsched/internal/version"
 )
@@ -37,58 +37,42 @@ func ManPages(c *cobra.Command) []ManPage {
 	return pages
 }
 
-// listed are the commands below c that help lists, and topics.
-func listed(c *cobra.Command) (list []*cobra.Command) {
-	for _, sub := range c.Commands() {
-		if (sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand()) && sub.Name() != "help" {
-			list = append(list, sub)
-		}
-	}
-	return list
-}
-
 func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
 
+// manPage has what help says of a command, as help has it, below a title.
 func manPage(c *cobra.Command) string {
 	c.InitDefaultHelpFlag()
 	c.InitDefaultVersionFlag()
-	b := new(strings.Builder)
-	line := func(format string, args ...any) { fmt.Fprintf(b, format+"\n", args...) }
-	title := roff(strings.ToUpper(pageName(c)))
-	line(`.TH %s 1 "%s" "aucsched %s" "User Commands"`, title, date(), version.Number)
-	line(".SH NAME\n%s \\- %s", roff(pageName(c)), roff(c.Short))
-	if c.Runnable() {
-		line(".SH SYNOPSIS\n.nf\n%s\n.fi", roff(c.UseLine()))
-	}
-	line(".SH DESCRIPTION")
-	b.WriteString(roffText(c.Long, c.Short))
-	if subs := listed(c); len(subs) > 0 {
-		line(".SH COMMANDS")
-		for _, sub := range subs {
-			line(".TP\n.BR %s (1)\n%s", roff(pageName(sub)), roff(sub.Short))
-		}
-	}
-	if groups := FlagGroups(c); len(groups) > 0 {
-		line(".SH OPTIONS")
-		for _, g := range groups {
-			if len(groups) > 1 {
-				line(".SS %s", roff(g.Title))
-			}
-			g.Flags.VisitAll(func(f *pflag.Flag) { b.WriteString(manFlag(f)) })
-		}
-		c.InheritedFlags().VisitAll(func(f *pflag.Flag) { b.WriteString(manFlag(f)) })
-	}
-	if c.Example != "" {
-		line(".SH EXAMPLES\n.nf\n%s\n.fi", roff(c.Example))
+	var b strings.Builder
+	fmt.Fprintf(&b, ".TH %s 1 \"%s\" \"aucsched %s\" \"User Commands\"\n.SH NAME\n%s \\- %s\n",
+		roff(strings.ToUpper(pageName(c))), date(), version.Number, roff(pageName(c)), roff(c.Short))
+	text := roff(strings.TrimSpace(help(c, otherwise-manIndent)))
+	long, use, _ := strings.Cut(text, "\nUsage:\n")
+	fmt.Fprintf(&b, ".SH DESCRIPTION\n.nf\n%s\n.fi\n", long)
+	if use != "" {
+		fmt.Fprintf(&b, ".SH Usage\n.nf\n%s\n.fi\n", heading.ReplaceAllString(use, ".fi\n.SH $1\n.nf"))
 	}
 	if c.Runnable() {
-		line(".SH EXIT STATUS\n0 if it is done, 1 if something failed, 2 after wrong usage or input, 3 after an internal error.")
+		fmt.Fprintln(&b, ".SH EXIT STATUS\n0 if it is done, 1 if something failed, 2 after wrong usage or input, 3 after an internal error.")
 	}
+	also := listed(c)
 	if c.HasParent() {
-		line(".SH SEE ALSO\n.BR %s (1)", roff(pageName(c.Parent())))
+		also = append(also, c.Parent())
+	}
+	for i, other := range also {
+		if i == 0 {
+			fmt.Fprintln(&b, ".SH SEE ALSO")
+		}
+		fmt.Fprintf(&b, ".BR %s (1)\n", roff(pageName(other)))
 	}
 	return b.String()
 }
+
+// heading begins a section of how a command is used.
+var heading = regexp.MustCompile(`(?m)^(\w.*):$`)
+
+// manIndent is by how many columns man(1) indents text.
+const manIndent = 7
 
 // date is the day that SOURCE_DATE_EPOCH has, by which builds repeat each other; none without it.
 func date() string {
@@ -97,55 +81,6 @@ func date() string {
 		return ""
 	}
 	return time.Unix(seconds, 0).UTC().Format(time.DateOnly)
-}
-
-// manFlag is a flag's entry.
-func manFlag(f *pflag.Flag) string {
-	if f.Hidden {
-		return ""
-	}
-	value, usage := pflag.UnquoteUsage(f)
-	head := `\fB` + roff("--"+f.Name) + `\fR`
-	if f.Shorthand != "" {
-		head = `\fB` + roff("-"+f.Shorthand) + `\fR, ` + head
-	}
-	if value != "" {
-		head += ` \fI` + roff(value) + `\fR`
-	}
-	switch f.DefValue {
-	case "", "0", "0s", "false", "[]":
-	default:
-		usage += " (default " + f.DefValue + ")"
-	}
-	return ".TP\n" + head + "\n" + roff(usage) + "\n"
-}
-
-// roffText is a text of paragraphs, of which indented lines stay as they are.
-func roffText(text, otherwise string) string {
-	if text == "" {
-		text = otherwise + "."
-	}
-	var b strings.Builder
-	fixed := false
-	for line := range strings.Lines(text) {
-		line = strings.ReplaceAll(strings.TrimRight(line, "\n"), "\t", "    ")
-		indented := strings.HasPrefix(line, "  ")
-		switch {
-		case line == "" && !fixed:
-			line = ".PP"
-		case indented != fixed && line != "":
-			b.WriteString(map[bool]string{true: ".nf\n", false: ".fi\n"}[indented])
-			fixed = indented
-			fallthrough
-		default:
-			line = roff(line)
-		}
-		b.WriteString(line + "\n")
-	}
-	if fixed {
-		b.WriteString(".fi\n")
-	}
-	return b.String()
 }
 
 // roff escapes what troff takes for a request, an escape or a hyphen.

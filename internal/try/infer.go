@@ -260,7 +260,8 @@ const mostClasses = 12
 // assumed says what was inferred, and how far it may be wrong.
 func (in *inference) assumed() []string {
 	words := []string{fmt.Sprintf("There is no slurm.conf. The nodes are taken from where jobs ran: %s, each with the most that "+
-		"jobs used at once of a node of its class (same letters in the name, same partitions, same types of GPUs).", cli.Count(len(in.nodes), "node"))}
+		"jobs used at once of a node of its class (same letters in the name, same partitions, same types of GPUs).",
+		cli.Count(len(in.nodes), "node"))}
 	total := int64(0)
 	for i, c := range in.classes {
 		total += c.peak[cpus] * int64(len(c.nodes))
@@ -279,7 +280,8 @@ func (in *inference) assumed() []string {
 	}
 	return append(words,
 		fmt.Sprintf("At most %.0f%% of these CPUs were in use at once. The real machine may be larger by what nobody used: nodes "+
-			"without a job, and parts of nodes that were never full. Then simulated jobs wait too long.", 100*float64(in.most)/float64(max(total, 1))),
+			"without a job, and parts of nodes that were never full. Then simulated jobs wait too long.",
+			100*float64(in.most)/float64(max(total, 1))),
 		"Also not known, and taken as Slurm's defaults: scheduler settings, limits and priority of partitions. Priorities stay as "+
 			"recorded. --conf slurm.conf says all of this.")
 }

@@ -3,40 +3,94 @@
 package try
 
 import (
-	_ "embed"
 	"fmt"
-	"html/template"
 	"io"
-	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/style"
 )
 
-//go:embed page.html
-var pageText string
-
-var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"span": cli.Seconds, "percent": func(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) },
-	"interval": interval, "when": when, "width": barWidth,
-	"style": style.Sheet,
-}).Parse(pageText))
-
 // HTML writes the report as one page that needs nothing besides.
-func (r *Report) HTML(out io.Writer) error { return page.Execute(out, r) }
+func (r *Report) HTML(out io.Writer) error { return r.document().HTML(out) }
 
-// barWidth is how long the bar of a mean wait is, in percent of the longest of a group.
-func barWidth(g Group, k int) int {
-	most := 0.0
-	for _, f := range g.Figures {
-		most = max(most, f.Mean)
+// Text writes the report for a terminal.
+func (r *Report) Text(out io.Writer) error { return r.document().Text(out) }
+
+// document has the verdict first, tables only if they say something of the site, and the next step.
+func (r *Report) document() *style.Document {
+	d := &style.Document{Title: "What aucsched would have done"}
+	class := map[Judgement]string{Agrees: "good", Short: "note"}[r.Judged]
+	if class == "" {
+		class = "bad"
 	}
-	if most == 0 {
-		return 0
+	var missing []string
+	for _, x := range r.Missing {
+		missing = append(missing, fmt.Sprintf("not in the accounts: %s: %s", x.Columns, x.So))
 	}
-	return int(100 * g.Figures[k].Mean / most)
+	d.Parts = append(d.Parts,
+		style.Part{Text: []string{fmt.Sprintf("%s to %s, %d nodes, %d jobs", when(r.From), when(r.To), r.Nodes, r.All.Jobs)}},
+		style.Part{Class: class, Text: []string{r.Verdict()}, Items: missing})
+	if r.Assumed != nil {
+		d.Parts = append(d.Parts, style.Part{Heading: "Assumed", Items: r.Assumed})
+	}
+	if r.Says() {
+		d.Parts = append(d.Parts, style.Part{Heading: "In short, for a decision", Items: r.Summary()}, r.all())
+		for _, x := range []struct {
+			title string
+			of    []Group
+		}{{"partition", r.Partitions}, {"asks for", r.Widths}, {"user", r.Users}} {
+			d.Parts = append(d.Parts, r.table(x.title, x.of))
+		}
+		d.Parts[len(d.Parts)-1].More = r.MoreUsers
+		d.Parts = append(d.Parts, style.Part{Heading: "How to read this", Class: "note", Text: []string{r.Legend()}},
+			style.Part{Heading: "To have Slurm do as a row, set in slurm.conf", Items: r.Settings})
+	}
+	var rest []string
+	for _, x := range r.Left {
+		rest = append(rest, fmt.Sprintf("left out: %d jobs: %s", x.Jobs, x.Reason))
+	}
+	for _, x := range r.Adjusted {
+		rest = append(rest, fmt.Sprintf("changed: %d jobs: %s", x.Jobs, x.Reason))
+	}
+	if rest != nil {
+		d.Parts = append(d.Parts, style.Part{Heading: "Jobs that are not as in the accounts", Items: rest})
+	}
+	d.Parts = append(d.Parts, style.Part{Heading: "Next", Text: []string{r.Next()}})
+	return d
+}
+
+// all is the table of all jobs.
+func (r *Report) all() style.Part {
+	t := [][]style.Cell{style.Row("policy", "mean wait", "to backfill's", "median", "p95", "longest", "slowdown", "CPUs", "GPUs")}
+	longest := 0.0
+	for _, f := range r.All.Figures {
+		longest = max(longest, f.Mean)
+	}
+	for k, f := range r.All.Figures {
+		row := style.Row(r.Policies[k], cli.Seconds(f.Mean), interval(r.All.Ratios[k]), cli.Seconds(f.Median), cli.Seconds(f.P95),
+			cli.Seconds(f.Longest), fmt.Sprintf("%.2f", f.Slowdown), fmt.Sprintf("%.1f%%", 100*f.CPUs), fmt.Sprintf("%.1f%%", 100*f.GPUs))
+		row[1].Percent = 100 * f.Mean / max(longest, 1)
+		t = append(t, row)
+	}
+	return style.Part{Heading: "All jobs", Table: t, Head: true}
+}
+
+// table has the mean waits of groups.
+func (r *Report) table(title string, groups []Group) style.Part {
+	t := [][]style.Cell{append(style.Row(title, "jobs"), style.Row(r.Policies...)...)}
+	for _, g := range groups {
+		row := style.Row(g.Name, fmt.Sprint(g.Jobs))
+		for k, f := range g.Figures {
+			c := style.Cell{Text: cli.Seconds(f.Mean)}
+			if k > 1 {
+				c.Small = interval(g.Ratios[k])
+			}
+			row = append(row, c)
+		}
+		t = append(t, row)
+	}
+	return style.Part{Heading: "Mean waits by " + title, Table: t, Head: true}
 }
 
 // when is a second since 1970 as sacct prints it, in its zone.
@@ -53,88 +107,6 @@ func interval(r Ratio) string {
 	return fmt.Sprintf("%.2f (%.2f-%.2f)", r.Of, r.Low, r.High)
 }
 
-// Text writes the report for a terminal.
-func (r *Report) Text(out io.Writer) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s to %s, %d nodes, %d jobs\n\n%s\n\n", when(r.From), when(r.To), r.Nodes, r.All.Jobs, wrap(r.Verdict(), 80))
-	for _, x := range r.Missing {
-		fmt.Fprintf(&b, "not in the accounts: %s: %s\n", x.Columns, x.So)
-	}
-	for _, x := range r.Assumed {
-		fmt.Fprintf(&b, "assumed: %s\n", x)
-	}
-	if len(r.Assumed) > 0 {
-		fmt.Fprintln(&b)
-	}
-	if r.Says() {
-		r.figures(&b)
-	}
-	for _, x := range r.Left {
-		fmt.Fprintf(&b, "left out: %d jobs: %s\n", x.Jobs, x.Reason)
-	}
-	for _, x := range r.Adjusted {
-		fmt.Fprintf(&b, "changed: %d jobs: %s\n", x.Jobs, x.Reason)
-	}
-	fmt.Fprintf(&b, "\nnext: %s\n", wrap(r.Next(), 80))
-	_, err := io.WriteString(out, b.String())
-	return err
-}
-
-// figures writes the tables, how to read them, and how to have what they show.
-func (r *Report) figures(b *strings.Builder) {
-	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "policy\tmean wait\tto backfill's\tmedian\tp95\tlongest\tslowdown\tCPUs\tGPUs\t")
-	for k, name := range r.Policies {
-		f := r.All.Figures[k]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%.2f\t%.1f%%\t%.1f%%\t\n", name, cli.Seconds(f.Mean), interval(r.All.Ratios[k]),
-			cli.Seconds(f.Median), cli.Seconds(f.P95), cli.Seconds(f.Longest), f.Slowdown, 100*f.CPUs, 100*f.GPUs)
-	}
-	t.Flush()
-	for _, x := range r.Tables() {
-		fmt.Fprintln(b)
-		fmt.Fprintf(t, "%s\tjobs\t", x.Title)
-		for _, name := range r.Policies {
-			fmt.Fprintf(t, "%s\t", name)
-		}
-		fmt.Fprintln(t)
-		for _, g := range x.Groups {
-			fmt.Fprintf(t, "%s\t%d\t", printable(g.Name), g.Jobs)
-			for k := range g.Figures {
-				if k < 2 {
-					fmt.Fprintf(t, "%s\t", cli.Seconds(g.Figures[k].Mean))
-				} else {
-					fmt.Fprintf(t, "%s, %s\t", cli.Seconds(g.Figures[k].Mean), interval(g.Ratios[k]))
-				}
-			}
-			fmt.Fprintln(t)
-		}
-		t.Flush()
-	}
-	if r.MoreUsers > 0 {
-		fmt.Fprintf(b, "and %d more users\n", r.MoreUsers)
-	}
-	fmt.Fprintf(b, "\n%s\n\nIn short, for a decision:\n", wrap(r.Legend(), 80))
-	for _, line := range r.Summary() {
-		fmt.Fprintf(b, "%s\n", wrap(line, 80))
-	}
-	fmt.Fprintln(b)
-	for _, line := range r.Settings {
-		fmt.Fprintf(b, "to have Slurm do as %s\n", line)
-	}
-}
-
-// Table is a table of groups.
-type Table struct {
-	Title    string
-	Policies []string
-	Groups   []Group
-}
-
-// Tables are those of the report.
-func (r *Report) Tables() []Table {
-	return []Table{{"partition", r.Policies, r.Partitions}, {"asks for", r.Policies, r.Widths}, {"user", r.Policies, r.Users}}
-}
-
 // Legend says how to read the figures.
 func (r *Report) Legend() string {
 	return fmt.Sprintf("Mean waits by group; behind them, in proportion to the simulated backfill's, with a 95%% bootstrap "+
@@ -149,8 +121,8 @@ func (r *Report) Legend() string {
 // Summary is what the report comes to, for who decides and reads no tables.
 func (r *Report) Summary() (lines []string) {
 	all := &r.All
-	lines = append(lines, fmt.Sprintf("In these %s, %d jobs waited %s in all in the simulated Slurm, %s each.", cli.Seconds(float64(r.To-r.From)),
-		all.Jobs, hours(all.Figures[1].Mean*float64(all.Jobs)/3600), cli.Seconds(all.Figures[1].Mean)))
+	lines = append(lines, fmt.Sprintf("In these %s, %d jobs waited %s in all in the simulated Slurm, %s each.",
+		cli.Seconds(float64(r.To-r.From)), all.Jobs, hours(all.Figures[1].Mean*float64(all.Jobs)/3600), cli.Seconds(all.Figures[1].Mean)))
 	for _, e := range r.Effects {
 		what := "auc_preset=" + e.Policy + ": "
 		switch within := fmt.Sprintf("95%% interval %.0f to %.0f h", e.Low, e.High); {
@@ -196,29 +168,4 @@ func (r *Report) Next() string {
 		return "run the command that aucsched try --how prints, and try again with its output."
 	}
 	return "see that the accounts are of the machine that slurm.conf describes, and name weeks with jobs (--from, --to)."
-}
-
-// printable has what is no printable character stand by its code.
-func printable(text string) string {
-	quoted := fmt.Sprintf("%q", text)
-	return quoted[1 : len(quoted)-1]
-}
-
-// wrap breaks a text at blanks.
-func wrap(text string, columns int) string {
-	var b strings.Builder
-	at := 0
-	for word := range strings.FieldsSeq(text) {
-		switch {
-		case at > 0 && at+1+len(word) > columns:
-			b.WriteByte('\n')
-			at = 0
-		case at > 0:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += len(word)
-	}
-	return b.String()
 }

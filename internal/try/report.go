@@ -210,7 +210,8 @@ func (p *Past) NewReport(replays []*Replay, seed uint64) *Report {
 	}
 	r.blocks = int((p.Span.Seconds() + r.block - 1) / r.block)
 	out := &Report{From: p.Span.From, To: p.Span.To, Nodes: len(p.Machine.Nodes), Block: r.block, Blocks: r.blocks,
-		Left: slices.Clone(p.Skipped), Adjusted: p.Adjusted, Missing: p.Missing, Assumed: p.Assumed, Effects: []Effect{}, Settings: []string{}}
+		Left: slices.Clone(p.Skipped), Adjusted: p.Adjusted, Missing: p.Missing, Assumed: p.Assumed,
+		Effects: []Effect{}, Settings: []string{}}
 	for _, x := range replays {
 		out.Policies = append(out.Policies, x.Policy)
 	}

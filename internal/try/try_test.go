@@ -377,9 +377,9 @@ func TestMissingColumns(t *testing.T) {
 		text, page := texts(t, report)
 		require.Contains(t, text, c.said)
 		require.Equal(t, c.void, report.Judged == Void, "%v: %s", c.without, report.Judged)
-		require.Equal(t, c.void, !strings.Contains(text, "partition jobs"), "tables, if they say something")
+		require.Equal(t, c.void, !strings.Contains(text, "partition: partition jobs"), "tables, if they say something")
 		require.Equal(t, c.void, !strings.Contains(page, "All jobs"))
-		require.Equal(t, !c.void, strings.Contains(text, "to have Slurm do as none: SchedulerParameters=auc_interval=3"))
+		require.Equal(t, !c.void, strings.Contains(text, "set in slurm.conf: - none: SchedulerParameters=auc_interval=3"))
 	}
 	sacct, conf := write(t, smallConf, rows)
 	rename(t, sacct, []string{"Partition"})

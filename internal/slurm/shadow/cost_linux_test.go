@@ -30,7 +30,7 @@ func TestCost(t *testing.T) {
 				return func() {
 					l, err := readLog(strings.NewReader(text), "f")
 					require.NoError(t, err)
-					require.NoError(t, Compare(l, func(uid int64) string { return fmt.Sprint(uid) }, true).WritePage(io.Discard))
+					require.NoError(t, Compare(l, func(uid int64) string { return fmt.Sprint(uid) }, true).Document().HTML(io.Discard))
 				}
 			})
 		})
@@ -115,7 +115,7 @@ func TestManyGroups(t *testing.T) {
 	require.Len(t, asked, 300, "once for each")
 	require.Equal(t, int64(2), asked[0]%3, "%d", asked[0])
 	var page strings.Builder
-	require.NoError(t, p.WritePage(&page))
+	require.NoError(t, p.Document().HTML(&page))
 	require.Equal(t, 2, strings.Count(page.String(), "<p>And 200 more.</p>"))
 	require.NotContains(t, page.String(), "<td>u0</td>")
 }

@@ -145,7 +145,7 @@ func TestReport(t *testing.T) {
 func TestPageIsSafe(t *testing.T) {
 	p := Compare(hostileLog(t), func(int64) string { return hostile }, true)
 	var page strings.Builder
-	require.NoError(t, p.WritePage(&page))
+	require.NoError(t, p.Document().HTML(&page))
 	text := page.String()
 	require.NotContains(t, text, "<script")
 	require.Contains(t, text, "&lt;script&gt;alert(1)")
@@ -153,7 +153,7 @@ func TestPageIsSafe(t *testing.T) {
 		require.NotContains(t, text, word)
 	}
 	require.NotContains(t, text, "ZgotmplZ")
-	require.Contains(t, text, "100.0 s (jobs: 1)")
+	require.Contains(t, text, "1.7 min, of 1 job")
 }
 
 func FuzzRead(f *testing.F) {
@@ -187,12 +187,12 @@ func TestNoSumOfOneSide(t *testing.T) {
 	asJSON, err := json.Marshal(p)
 	require.NoError(t, err)
 	var page strings.Builder
-	require.NoError(t, p.WritePage(&page))
+	require.NoError(t, p.Document().HTML(&page))
 	for _, text := range []string{string(asJSON), page.String()} {
 		require.NotContains(t, text, "5990") // the sum
 		require.NotContains(t, text, "1497.5")
 	}
-	require.Contains(t, page.String(), "500.0 s (jobs: 4)")
+	require.Contains(t, page.String(), "8.3 min, of 4 jobs")
 	require.Contains(t, page.String(), NoSum)
 }
 
