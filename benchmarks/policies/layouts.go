@@ -16,9 +16,7 @@ import (
 
 // Older are the policies before AUCSCHED2.
 func Older() *older.Policies {
-	return &older.Policies{Layouts: Layouts, IPSched: func(o older.Options) (core.Policy, error) { return NewIPSched(o) },
-		Planned: func(estimates bool, interval int64) (core.Policy, error) { return NewPlanned(estimates, interval) },
-		HiGHS:   NewHiGHS}
+	return &older.Policies{Layouts: Layouts, IPSched: func(o older.Options) (core.Policy, error) { return NewIPSched(o) }}
 }
 
 // NewHiGHS makes the solver of that name, or says that the program was built without it.

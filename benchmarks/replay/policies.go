@@ -34,7 +34,7 @@ func Settled(f *policy.Flags, name string, jobs []workload.Job) []workload.Job {
 func PolicySettings(f *policy.Flags, name string, flags *pflag.FlagSet) []report.Setting {
 	switch name {
 	case "backfill":
-		o := f.Backfill()
+		o := Backfill(f)
 		return []report.Setting{
 			number("bf_interval", o.Interval, intervalMeaning),
 			{Name: "Time to look at a job", Value: o.Test.String(), Meaning: "what a pass takes; 0s: no time"},
@@ -48,7 +48,7 @@ func PolicySettings(f *policy.Flags, name string, flags *pflag.FlagSet) []report
 		return []report.Setting{{Name: "Order", Value: "annealed",
 			Meaning: "the first 60 jobs of the queue are in a plan that is searched anew in every cycle; the others are smallest first"}}
 	case older.IPSched:
-		o, _ := f.IPSched(flags) // or the policy could not have been made
+		o, _ := IPSched(f, flags) // or the policy could not have been made
 		list := []report.Setting{
 			{Name: "Numbers of nodes count", Value: cli.YesNo(o.NodeLimits), Meaning: "constraint 5 of the paper"},
 			{Name: "On time-out", Value: flags.Lookup("on-timeout").Value.String(),
@@ -74,11 +74,11 @@ func PolicySettings(f *policy.Flags, name string, flags *pflag.FlagSet) []report
 		}
 		return list
 	}
-	behind, ok := policy.EASYOrder(name)
+	behind, ok := EASYOrder(name)
 	if !ok {
 		return nil
 	}
-	o := f.EASY(behind).Backfill
+	o := EASY(f, behind).Backfill
 	return []report.Setting{
 		{Name: "Order behind the head", Value: behind.String(), Meaning: orderMeanings[behind]},
 		number("bf_interval", o.Interval, intervalMeaning),

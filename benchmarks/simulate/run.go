@@ -24,7 +24,6 @@ import (
 	"github.com/aucsched/aucsched/benchmarks/report"
 	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/internal/cli"
-	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/test/inputs"
@@ -210,7 +209,7 @@ func (s *study) settle(seed uint64, w *workload.Workload) *seeded {
 		f.Replay.Files.In(cfg)
 		if f.Policy.Slurmctld {
 			inMinutes(w.Jobs)
-			cfg.Release = policy.SlurmRelease
+			cfg.Release = replay.SlurmRelease
 		}
 		return f.crews.apply(s.set, cfg, w.Jobs, seed)
 	}()

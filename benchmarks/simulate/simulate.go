@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/aucsched/aucsched/benchmarks/policies"
 	"github.com/aucsched/aucsched/benchmarks/program"
 	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/traces"
@@ -70,7 +69,7 @@ type More struct {
 
 // Command is the command simulate.
 func Command(more More) *cobra.Command {
-	f := Flags{Policy: policy.Flags{Older: policies.Older()}, Replay: replay.Flags{Config: sim.NewConfig(nil)}}
+	f := Flags{Policy: policy.Flags{Others: Make}, Replay: replay.Flags{Config: sim.NewConfig(nil)}}
 	c := &cobra.Command{
 		Use:   "simulate --cluster C --workload W",
 		Short: "Replay a trace or a generated workload under a policy, and print the papers' metrics",

@@ -23,12 +23,12 @@ import (
 
 const blocked = "../../examples/blocked.json"
 
-// A golden: what is said of every job of the example, and of one under backfill.
+// A golden: what is said of every job of the example.
 func TestExplainPrints(t *testing.T) {
 	race.Slow(t)
 	var all strings.Builder
 	for _, args := range [][]string{{"wide"}, {"left"}, {"right"}, {"late"}, {"long"},
-		{"gpus"}, {"huge"}, {"small"}, {"long", "--policy", "backfill"}, {"left", "--trials", "5"}} {
+		{"gpus"}, {"huge"}, {"small"}, {"left", "--trials", "5"}} {
 		code, out, errs := aucsched(t, "", append([]string{"explain", blocked, "--time", "0"}, args...)...)
 		require.Zero(t, code, errs)
 		all.WriteString("$ " + strings.Join(args, " ") + "\n" + out + "\n")

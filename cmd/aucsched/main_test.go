@@ -52,9 +52,6 @@ func TestPlanPrintsTheContract(t *testing.T) {
 	for _, key := range []string{`"objective":`, `"bound":`, `"cycle_ms":`, `"bid_class":"A"`, `"reason":""`} {
 		require.Contains(t, out, key)
 	}
-	code, out, _ = aucsched(t, "", "plan", "../../examples/table1.json", "--policy", "backfill")
-	require.Zero(t, code)
-	require.Contains(t, out, "2 of 3 jobs start")
 }
 
 func TestWrongUsageAndInput(t *testing.T) {
@@ -132,10 +129,7 @@ func TestFlagThatDoesNothing(t *testing.T) {
 		require.Zero(t, code, errs)
 		return out, errs
 	}
-	_, errs := plan("--policy", "backfill", "--objective", "size")
-	require.Contains(t, errs,
-		"aucsched: warning: --objective does nothing with --policy backfill; it is for auction1, auction2, ipsched\n")
-	_, errs = plan("--explain-trials", "3")
+	_, errs := plan("--explain-trials", "3")
 	require.Contains(t, errs, "aucsched: warning: --explain-trials does nothing without --explain\n")
 	_, errs = plan("--policy", "auction2", "--objective", "size", "--depth", "2", "--seed", "4", "--explain", "--explain-trials", "0")
 	require.Empty(t, errs)
@@ -197,7 +191,7 @@ func TestInterrupted(t *testing.T) {
 	before, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	for _, args := range [][]string{
-		{"plan", "../../examples/table1.json", "--policy", "backfill"},
+		{"plan", "../../examples/table1.json"},
 		{"plan", "-"},
 		{"explain", "../../examples/blocked.json", "wide"},
 		{"explain", "-", "wide"},

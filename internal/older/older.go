@@ -33,10 +33,6 @@ type Policies struct {
 	Layouts func(packing ipmodel.Solver) market.Determiner
 	// IPSched makes ipsched, unless the options are not valid.
 	IPSched func(Options) (core.Policy, error)
-	// Planned makes plan: see policies.NewPlanned of benchmarks.
-	Planned func(estimates bool, interval int64) (core.Policy, error)
-	// HiGHS makes that solver, if it is built in.
-	HiGHS func() (ipmodel.Solver, error)
 }
 
 // Options are the settings of ipsched. DefaultOptions has the recommended ones.

@@ -25,9 +25,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/aucsched/aucsched/benchmarks/emulation"
-	"github.com/aucsched/aucsched/benchmarks/policies"
 	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/reproduce"
+	"github.com/aucsched/aucsched/benchmarks/simulate"
 	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
@@ -51,7 +51,7 @@ type emulatedRun struct {
 
 // register has the flags of simulate that mean something to a real Slurm, and its own.
 func (r *emulatedRun) register(flags *pflag.FlagSet) {
-	r.replay, r.policy.Older = replay.Flags{Config: sim.NewConfig(nil)}, policies.Older()
+	r.replay, r.policy.Others = replay.Flags{Config: sim.NewConfig(nil)}, simulate.Make
 	shared := pflag.NewFlagSet("", pflag.ContinueOnError)
 	r.policy.Register(shared)
 	r.replay.Register(shared)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/aucsched/aucsched/benchmarks/policies"
 	"github.com/aucsched/aucsched/benchmarks/simulate"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/decide"
@@ -23,8 +22,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 }
 
 func newRoot() *cobra.Command {
-	p := policies.Older()
-	plan, explain := decide.Plan(p, writeModel), decide.Explain(p)
+	plan, explain := decide.Plan(simulate.Make, writeModel), decide.Explain(simulate.Make)
 	// They are aucsched's, but for what it hands on.
 	plan.Hidden, explain.Hidden = true, true
 	root := cli.NewRoot("Run the papers' experiments",

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/cli/policy"
 	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/internal/window"
@@ -24,6 +25,41 @@ func TestPolicyAuction1(t *testing.T) {
 		code, out, errs := aucsched(t, w, "plan", "-", "--preset=paper", "--policy", policy)
 		require.Zero(t, code, errs)
 		require.Contains(t, out, want)
+	}
+}
+
+// The simulator's policies decide and explain windows too. A flag at which the policy does not look is
+// taken, and said to do nothing.
+func TestPlanBackfill(t *testing.T) {
+	race.Slow(t)
+	code, out, errs := aucsched(t, "", "plan", "../../../examples/table1.json", "--policy", "backfill", "--objective", "size")
+	require.Zero(t, code)
+	require.Contains(t, out, "2 of 3 jobs start")
+	require.Contains(t, errs,
+		"aucsched: warning: --objective does nothing with --policy backfill; it is for auction1, auction2, ipsched\n")
+	_, out, _ = aucsched(t, "", "plan", "../../../examples/table1.json", "--policy", "easy-sjf")
+	require.Contains(t, out, "jobs start; easy-sjf")
+	_, out, _ = aucsched(t, "", "explain", "../../../examples/blocked.json", "long", "--policy", "backfill", "--time", "0")
+	require.Equal(t, `long waits: it would run into reservations
+  the policy says: Priority: jobs of higher priority wait
+  these reservations begin before its time limit runs out
+    wide  reserved from 900 s on, worth 90
+    late  reserved from 240 s on, worth 40
+    gpus  reserved from 300 s on, worth 30
+  is expected to start in 1500 s: the policy has reserved that
+  would have started now with (any one line of)
+    nodes 2 instead of 5, on n[15-16]
+    time_limit_s 239 instead of 1200, on n[11-15]
+  12 trials
+`, out)
+}
+
+// The names of policies are known without the simulator.
+func TestPolicyNames(t *testing.T) {
+	for _, o := range sim.Orders() {
+		if name := "easy-" + o.String(); o != sim.QueueOrder {
+			require.Contains(t, policy.Names(), name)
+		}
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
-	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -32,9 +31,9 @@ type decision struct {
 	by     core.Policy
 }
 
-func newDecision(p *older.Policies, trials int, explaining time.Duration) decision {
+func newDecision(others policy.Others, trials int, explaining time.Duration) decision {
 	return decision{
-		policy:  policy.Flags{Estimates: true, Older: p},
+		policy:  policy.Flags{Estimates: true, Others: others},
 		explain: explainFlags{trials: trials, time: explaining},
 	}
 }

@@ -15,14 +15,13 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
-	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/slurm/pending"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
 // Explain is the command explain; p are the policies before AUCSCHED2, as those of [Plan].
-func Explain(p *older.Policies) *cobra.Command {
-	f := newDecision(p, 200, 30*time.Second)
+func Explain(others policy.Others) *cobra.Command {
+	f := newDecision(others, 200, 30*time.Second)
 	c := &cobra.Command{
 		Use:   "explain [WINDOW.json] JOB",
 		Short: "Say why a job starts or waits, who is in its way, and what change would start it now",

@@ -17,7 +17,6 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/cli/policy"
-	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -31,8 +30,8 @@ type planFlags struct {
 
 // Plan is the command plan. p are the policies before AUCSCHED2, and its --mps has write write the
 // model of the policy's last cycle to that file; both may be nil in a program that hands on who asks for that.
-func Plan(p *older.Policies, write func(path string, by core.Policy) error) *cobra.Command {
-	f := planFlags{decision: newDecision(p, 50, time.Minute), write: write}
+func Plan(others policy.Others, write func(path string, by core.Policy) error) *cobra.Command {
+	f := planFlags{decision: newDecision(others, 50, time.Minute), write: write}
 	c := &cobra.Command{
 		Use:   "plan WINDOW.json",
 		Short: "Decide one window: which jobs start now, and on which nodes, cores and GPUs",

@@ -18,9 +18,9 @@ import (
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/older"
 	"github.com/aucsched/aucsched/internal/settings"
-	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
@@ -38,26 +38,30 @@ type Flags struct {
 	// Serial and ShrinkLimits are those of the auction.
 	Serial       int
 	ShrinkLimits bool
-	// Older makes auction1 and ipsched; nil where another program does what asks for them.
-	Older *older.Policies
+	// Others is nil where the laboratory does what asks for other policies and solvers.
+	Others Others
+	// Solver is the name of the auctions' solver.
+	Solver string
+	// NodeLimits and OnTimeout are ipsched's own.
+	NodeLimits bool
+	OnTimeout  string
 
 	preset string
-	solver string
-	// nodeLimits and onTimeout are ipsched's own.
-	nodeLimits bool
-	onTimeout  string
 }
+
+// Others makes all policies but auction2, and auction2 with another solver than the native one.
+type Others func(f *Flags, flags *pflag.FlagSet) (core.Policy, error)
 
 // Register has the flags in flags.
 func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.Policy, "policy", "auction2", "scheduling policy: "+strings.Join(Names(), ", "))
 	f.register(flags)
-	flags.BoolVar(&f.nodeLimits, "node-limits", true,
+	flags.BoolVar(&f.NodeLimits, "node-limits", true,
 		"ipsched: hold jobs to the numbers of nodes they ask for; =false leaves the paper's constraint 5 out")
-	flags.StringVar(&f.onTimeout, "on-timeout", "incumbent",
+	flags.StringVar(&f.OnTimeout, "on-timeout", "incumbent",
 		"ipsched: at the deadline start the best that is known (incumbent), or nothing, and "+
 			"halve the next window (halve), as the paper does")
-	flags.StringVar(&f.solver, "solver", "native", "auctions: native, highs or auto")
+	flags.StringVar(&f.Solver, "solver", "native", "auctions: native, highs or auto")
 }
 
 // register has the flags of the auctions' settings. Those of presets alone are for experiments, and
@@ -88,7 +92,7 @@ func (f *Flags) register(flags *pflag.FlagSet) {
 		default:
 			flags.Int64(name, s.Normal, usage)
 		}
-		if s.Instead != "" && f.Older == nil {
+		if s.Instead != "" && f.Others == nil {
 			_ = flags.MarkHidden(name) // likewise
 		}
 	}
@@ -112,21 +116,21 @@ func Given(flags *pflag.FlagSet) (given []string) {
 	return given
 }
 
-// Of a slurmctld, in seconds: the default of bf_interval, and after how long the nodes of a job
-// that has ended take the next. The first job to use them was started 1.4 to 2.0 s after the end,
-// in the median, on the emulated machines of benchmarks/results/emulation.md.
-const (
-	slurmInterval = 30
-	SlurmRelease  = 2
-)
+// Solvers are the values of --solver.
+func Solvers() []string { return []string{"native", "highs", "auto"} }
+
+// auction2 is the policy that all programs make.
+const auction2 = "auction2"
 
 // Names are the policies that the flags know.
 func Names() []string {
-	return slices.Concat([]string{"auction1", "auction2", "backfill"}, easyNames(), []string{"ipsched", "plan"})
+	return []string{older.Auction1, auction2, "backfill", "easy", "easy-sjf", "easy-saf", "easy-f1", "easy-wfp3", older.IPSched, "plan"}
 }
 
-// elsewhere are those that another program makes.
-func elsewhere() []string { return append(older.Names(), "plan") }
+// elsewhere are those that the laboratory makes.
+func elsewhere() []string {
+	return slices.DeleteFunc(Names(), func(name string) bool { return name == auction2 })
+}
 
 // HandOn has the laboratory do the command where flags ask for a policy or a solver that it has.
 func HandOn(c *cobra.Command) {
@@ -136,83 +140,34 @@ func HandOn(c *cobra.Command) {
 
 // Make builds the policy that the flags ask for.
 func (f *Flags) Make(flags *pflag.FlagSet) (core.Policy, error) {
-	if f.Older == nil && slices.Contains(elsewhere(), f.Policy) {
-		return nil, fmt.Errorf("--policy %s: this program has it not", f.Policy)
+	switch {
+	case !slices.Contains(Names(), f.Policy):
+		return nil, cli.Unknown("--policy", f.Policy, Names())
+	case !slices.Contains(Solvers(), f.Solver):
+		return nil, cli.Unknown("--solver", f.Solver, Solvers())
+	case f.Policy == auction2 && f.Solver != "highs": // auto is the native one too
+		return f.NewAuction(flags, native.New(), nil)
+	case f.Others == nil:
+		return nil, fmt.Errorf("--policy %s, --solver %s: this program has it not", f.Policy, f.Solver)
 	}
-	switch f.Policy {
-	case "backfill":
-		return sim.NewBackfill(f.Backfill())
-	case "plan":
-		return f.Older.Planned(f.Estimates, f.EASY(sim.QueueOrder).Backfill.Interval)
-	case older.IPSched:
-		o, err := f.IPSched(flags)
-		if err != nil {
-			return nil, cli.BadInput(fmt.Errorf("--%w", err))
-		}
-		a, err := f.Older.IPSched(o)
-		return a, cli.BadInput(err)
-	case older.Auction1, "auction2":
-		solver, err := f.newSolver()
-		if err != nil {
-			return nil, err
-		}
-		o, err := f.Auction(flags)
-		if err != nil {
-			return nil, cli.BadInput(fmt.Errorf("--%w", err))
-		}
-		if o.Estimates = f.Estimates; f.Policy == older.Auction1 {
-			o.Determiner = f.Older.Layouts
-		}
-		a, err := core.NewAuction(o, solver)
-		return a, cli.BadInput(err)
-	}
-	if order, ok := EASYOrder(f.Policy); ok {
-		return sim.NewList(f.EASY(order))
-	}
-	return nil, cli.Unknown("--policy", f.Policy, Names())
+	return f.Others(f, flags)
 }
 
-// newSolver makes the solver that --solver names, where auto is the native one: it has a good answer in
-// milliseconds and repeats it bit for bit.
-func (f *Flags) newSolver() (ipmodel.Solver, error) {
-	switch f.solver {
-	case "native", "auto":
-		return native.New(), nil
-	case "highs":
-		if f.Older == nil {
-			return nil, errors.New("--solver highs: this program has it not")
-		}
-		return f.Older.HiGHS()
+// NewAuction makes an auction of the flags, with a determiner of winners unless that is nil.
+func (f *Flags) NewAuction(flags *pflag.FlagSet, solver ipmodel.Solver, by func(ipmodel.Solver) market.Determiner) (core.Policy, error) {
+	o, err := f.Auction(flags)
+	if err != nil {
+		return nil, cli.BadInput(fmt.Errorf("--%w", err))
 	}
-	return nil, cli.Unknown("--solver", f.solver, Solvers())
-}
-
-// Backfill are the options of backfill.
-func (f *Flags) Backfill() sim.BackfillOptions {
-	o := sim.DefaultBackfill()
-	o.Estimates = f.Estimates
-	if f.Slurmctld {
-		o.Interval, o.Test = slurmInterval, f.BackfillTest
-	}
-	return o
-}
-
-// IPSched are the options of the policy of that name.
-func (f *Flags) IPSched(flags *pflag.FlagSet) (o older.Options, err error) {
-	o = older.DefaultOptions()
-	o.NodeLimits = f.nodeLimits
-	if _, err := f.Auction(flags); err != nil {
-		return o, err
-	}
-	o.Read(Given(flags))
-	o.OnTimeout, err = parseTimeout(f.onTimeout)
-	return o, err
+	o.Estimates, o.Determiner = f.Estimates, by
+	a, err := core.NewAuction(o, solver)
+	return a, cli.BadInput(err)
 }
 
 // Settle makes of a job's request what counts of it under the policy, whoever judges the plan: for
 // ipsched without the paper's constraint 5 it asks for no number of nodes.
 func (f *Flags) Settle(policy string, r *bids.Request) {
-	if policy == older.IPSched && !f.nodeLimits {
+	if policy == older.IPSched && !f.NodeLimits {
 		*r = older.WithoutNodeLimits(*r)
 	}
 }
@@ -275,64 +230,18 @@ func (f *Flags) Check(flags *pflag.FlagSet, known []string) error {
 func (f *Flags) WarnOfOld(flags *pflag.FlagSet) {
 	flags.Visit(func(flag *pflag.Flag) {
 		name := strings.ReplaceAll(flag.Name, "-", "_")
-		if why := settings.Instead(name); why != "" && (f.Older == nil || settings.Find(name) == nil) {
+		if why := settings.Instead(name); why != "" && (f.Others == nil || settings.Find(name) == nil) {
 			why = strings.Replace(why, "preset=", "use --preset ", 1)
 			slog.Warn(fmt.Sprintf("--%s is deprecated, and the next version does not have it: %s", flag.Name, why))
 		}
 	})
 }
 
-func parseTimeout(name string) (older.Timeout, error) {
-	t, err := older.ParseTimeout(name)
-	return t, cli.Did(err, name, timeouts)
-}
-
-// Solvers are the values of --solver.
-func Solvers() []string { return []string{"native", "highs", "auto"} }
-
-// timeouts are the values of --on-timeout.
-var timeouts = []string{"incumbent", "halve"}
-
 // Complete has the shell offer the values of the flags of policies, but for such as have theirs.
 func (f *Flags) Complete(c *cobra.Command) {
 	cli.CompleteFlag(c, "policy", Names()...)
 	cli.CompleteFlag(c, "preset", settings.Names()...)
 	cli.CompleteFlag(c, "objective", settings.Find("objective").Values...)
-	cli.CompleteFlag(c, "on-timeout", timeouts...)
+	cli.CompleteFlag(c, "on-timeout", "incumbent", "halve")
 	cli.CompleteFlag(c, "solver", Solvers()...)
-}
-
-// easyNames are the policies of one reservation: easy, and easy-ORDER for each other order of the
-// jobs behind the head.
-func easyNames() []string {
-	names := []string{"easy"}
-	for _, o := range sim.Orders() {
-		if o != sim.QueueOrder {
-			names = append(names, "easy-"+o.String())
-		}
-	}
-	return names
-}
-
-// EASYOrder is the order behind the head of a policy of that name, if there is one.
-func EASYOrder(name string) (sim.Order, bool) {
-	if name == "easy" {
-		return sim.QueueOrder, true
-	}
-	for _, o := range sim.Orders() {
-		if rest, ok := strings.CutPrefix(name, "easy-"); ok && rest == o.String() && o != sim.QueueOrder {
-			return o, true
-		}
-	}
-	return 0, false
-}
-
-// EASY are the options of such a policy.
-func (f *Flags) EASY(behind sim.Order) sim.ListOptions {
-	o := sim.DefaultList()
-	o.Behind, o.Backfill.Estimates = behind, f.Estimates
-	if f.Slurmctld {
-		o.Backfill.Interval = slurmInterval
-	}
-	return o
 }
