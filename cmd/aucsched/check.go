@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,45 +46,28 @@ a problem. Notes do not count.`,
 			if err != nil {
 				return cli.BadInput(err)
 			}
-			problems := 0
-			for _, f := range found {
-				if f.Problem {
-					problems++
-				}
-			}
-			if err := printFindings(c, found, asJSON); err != nil {
+			problems := len(slices.DeleteFunc(slices.Clone(found), func(f check.Finding) bool { return !f.Problem }))
+			if err := printFindings(c.OutOrStdout(), found, problems, asJSON); err != nil || problems == 0 {
 				return err
 			}
-			if problems > 0 {
-				return fmt.Errorf("%s: problems: %d", path, problems)
-			}
-			return nil
+			return fmt.Errorf("%s: problems: %d", path, problems)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON: an array of findings")
 	return c
 }
 
-func printFindings(c *cobra.Command, found []check.Finding, asJSON bool) error {
+func printFindings(out io.Writer, found []check.Finding, problems int, asJSON bool) error {
 	if asJSON {
-		if found == nil {
-			found = []check.Finding{}
-		}
-		return json.NewEncoder(c.OutOrStdout()).Encode(found)
+		return json.NewEncoder(out).Encode(append([]check.Finding{}, found...))
 	}
-	if !slices.ContainsFunc(found, func(f check.Finding) bool { return f.Problem }) {
-		if _, err := fmt.Fprintln(c.OutOrStdout(), "no problem found"); err != nil {
-			return err
-		}
+	var b strings.Builder
+	if problems == 0 {
+		fmt.Fprintln(&b, "no problem found")
 	}
 	for _, f := range found {
-		prefix := "note: "
-		if f.Problem {
-			prefix = "problem: "
-		}
-		if _, err := fmt.Fprintln(c.OutOrStdout(), prefix+cli.Plain(f.String())); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "%s: %s\n", map[bool]string{true: "problem", false: "note"}[f.Problem], cli.Plain(f.String()))
 	}
-	return nil
+	_, err := io.WriteString(out, b.String())
+	return err
 }

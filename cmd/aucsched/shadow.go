@@ -36,7 +36,7 @@ Without FILE it reads aucsched.shadow in the StateSaveLocation of slurm.conf ($S
 		Example: "  aucsched shadow\n  aucsched shadow /var/spool/slurmctld/aucsched.shadow --html shadow.html",
 		Args:    cli.MaximumArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			file, err := shadowFile(args, getenv("SLURM_CONF"))
+			file, err := stateFile("FILE", append(args, "")[0], getenv("SLURM_CONF"), "", "aucsched.shadow")
 			if err != nil {
 				return cli.BadInput(err)
 			}
@@ -65,13 +65,6 @@ Without FILE it reads aucsched.shadow in the StateSaveLocation of slurm.conf ($S
 	c.Flags().BoolVar(&jobs, "jobs", false, "all jobs one by one, too")
 	c.Flags().StringVar(&html, "html", "", "write a page to this `file`, too; it needs no network")
 	return c
-}
-
-func shadowFile(args []string, conf string) (string, error) {
-	if len(args) > 0 {
-		return args[0], nil
-	}
-	return stateFile("FILE", conf, "", "aucsched.shadow")
 }
 
 // writePage replaces the file of --html when the page is complete.

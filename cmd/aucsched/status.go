@@ -198,16 +198,16 @@ const slurmConf = "/etc/slurm/slurm.conf"
 
 // statusFile is the file that was given, or else that which slurm.conf tells of.
 func statusFile(given string, getenv func(string) string) (string, error) {
-	if given != "" {
-		return given, nil
-	}
-	file, err := stateFile("--file", getenv("SLURM_CONF"), "auc_status", "aucsched.status")
+	file, err := stateFile("--file", given, getenv("SLURM_CONF"), "auc_status", "aucsched.status")
 	return file, cli.BadInput(err)
 }
 
-// stateFile is a file that a slurm.conf tells of, as who asks has not given it: the one that key, if
-// any, names in SchedulerParameters, or that of the given name in StateSaveLocation.
-func stateFile(missing, path, key, name string) (string, error) {
+// stateFile is the file that was given, or else the one that a slurm.conf tells of: which key, if any,
+// names in SchedulerParameters, or that of the given name in StateSaveLocation.
+func stateFile(missing, given, path, key, name string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
 	c, err := conf.Read(cmp.Or(path, slurmConf))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: name the file itself, or have SLURM_CONF name a slurm.conf", err)

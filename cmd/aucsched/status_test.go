@@ -176,17 +176,17 @@ func TestStatusFileOfSlurmConf(t *testing.T) {
 		"SchedulerParameters=auc_status=/run/a\nSchedulerParameters=defer\nStateSaveLocation=/x": "/x/aucsched.status",
 		"StateSaveLocation=/x\r\nInclude " + filepath.Join(dir, "more.conf") + "\r\n":            "/run/b",
 	} {
-		path, err := stateFile("--file", write("slurm.conf", text), "auc_status", "aucsched.status")
+		path, err := stateFile("--file", "", write("slurm.conf", text), "auc_status", "aucsched.status")
 		require.NoError(t, err, text)
 		require.Equal(t, want, path, text)
 	}
 	conf := write("slurm.conf", "ClusterName=c\n")
-	_, err := stateFile("--file", conf, "auc_status", "aucsched.status")
+	_, err := stateFile("--file", "", conf, "auc_status", "aucsched.status")
 	require.EqualError(t, err, "--file is not given, and "+conf+": names neither auc_status in SchedulerParameters nor StateSaveLocation")
 	loop := write("loop.conf", "Include loop.conf\n")
-	_, err = stateFile("--file", loop, "auc_status", "aucsched.status")
+	_, err = stateFile("--file", "", loop, "auc_status", "aucsched.status")
 	require.ErrorContains(t, err, "more than 64 files included")
-	_, err = stateFile("--file", write("slurm.conf", "Include absent.conf\n"), "auc_status", "aucsched.status")
+	_, err = stateFile("--file", "", write("slurm.conf", "Include absent.conf\n"), "auc_status", "aucsched.status")
 	require.ErrorContains(t, err, "absent.conf: no such file")
 
 	status := write("auc.status", `{"time":1700000000,"interval_s":1,"state":"off"}`)

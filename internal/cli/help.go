@@ -110,34 +110,27 @@ func help(c *cobra.Command, width int) string {
 // Reflow breaks the lines of paragraphs anew, and those of the entries of
 // lists, which are indented.
 func Reflow(text string, width int) string {
-	var out []string
-	for paragraph := range strings.SplitSeq(text, "\n\n") {
-		var lines, run []string
-		flush := func() {
-			if len(run) > 0 {
-				lines = append(lines, wrapLine(strings.Join(run, " "), width))
-			}
-			run = nil
+	var lines []string
+	for line := range strings.SplitSeq(text, "\n") {
+		if k := len(lines) - 1; k >= 0 && goesOn(lines[k], line) {
+			lines[k] += " " + strings.TrimLeft(line, " ")
+		} else {
+			lines = append(lines, line)
 		}
-		for line := range strings.SplitSeq(paragraph, "\n") {
-			if indented := strings.HasPrefix(line, " "); indented || strings.HasPrefix(line, "\t") {
-				if text := strings.TrimLeft(line, " "); len(run) > 0 && len(line)-len(text) == len(entry.FindString(run[0])) {
-					run = append(run, text) // of the same entry
-					continue
-				}
-				flush()
-				run = []string{line}
-				continue
-			}
-			if len(run) > 0 && strings.HasPrefix(run[0], " ") {
-				flush()
-			}
-			run = append(run, line)
-		}
-		flush()
-		out = append(out, strings.Join(lines, "\n"))
 	}
-	return strings.Join(out, "\n\n")
+	for i := range lines {
+		lines[i] = wrapLine(lines[i], width)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// goesOn reports whether a line is of the same paragraph, or the same entry, as the one before.
+func goesOn(before, line string) bool {
+	indent := len(line) - len(strings.TrimLeft(line, " \t"))
+	if before == "" || line == "" || indent > 0 {
+		return indent > 0 && indent == len(entry.FindString(before))
+	}
+	return before[0] != ' ' && before[0] != '\t'
 }
 
 // wrapLines wraps lines, but not those of examples, which are to be copied.

@@ -53,7 +53,8 @@ func manPage(c *cobra.Command) string {
 		fmt.Fprintf(&b, ".SH Usage\n.nf\n%s\n.fi\n", heading.ReplaceAllString(use, ".fi\n.SH $1\n.nf"))
 	}
 	if c.Runnable() {
-		fmt.Fprintln(&b, ".SH EXIT STATUS\n0 if it is done, 1 if something failed, 2 after wrong usage or input, 3 after an internal error.")
+		fmt.Fprintln(&b, ".SH EXIT STATUS\n0 if it is done, 1 if something failed, 2 after wrong usage or input, "+
+			"3 after an internal error.")
 	}
 	also := listed(c)
 	if c.HasParent() {

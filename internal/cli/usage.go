@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -30,7 +31,7 @@ func PolicySubjects() []Subject {
 	}
 }
 
-// The annotations of a flag that has a subject: its place and its title.
+// subjectOf is the annotation of a flag that has a subject: its place and its title.
 const subjectOf = "subject"
 
 // Group has help list the command's flags by subject. Flags that there are not are passed over.
@@ -42,61 +43,45 @@ func Group(c *cobra.Command, subjects ...Subject) {
 	}
 }
 
-// FlagGroup are flags of a command under a title.
-type FlagGroup struct {
-	Title string
-	Flags *pflag.FlagSet
-}
-
-// FlagGroups are the command's own flags by subject, those without one last. Hidden flags are left
-// out.
-func FlagGroups(c *cobra.Command) []FlagGroup {
-	groups := make(map[string]*FlagGroup)
-	var places []string
+// flagUsages are those of the command's own flags by subject, those without one last.
+func flagUsages(c *cobra.Command) string {
+	groups, titles := map[string]*pflag.FlagSet{}, map[string]string{}
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		if f.Hidden {
-			return
-		}
-		place, title := "rest", "Flags"
+		place, title := "rest", "Flags" // numbers come before letters
 		if s := f.Annotations[subjectOf]; len(s) == 2 {
 			place, title = s[0], s[1]
 		}
 		if groups[place] == nil {
-			groups[place] = &FlagGroup{title, pflag.NewFlagSet(title, pflag.ContinueOnError)}
-			places = append(places, place)
+			groups[place], titles[place] = pflag.NewFlagSet("", pflag.ContinueOnError), title
 		}
-		groups[place].Flags.AddFlag(f)
+		groups[place].AddFlag(f)
 	})
-	slices.Sort(places) // numbers come before letters
-	var list []FlagGroup
-	for _, place := range places {
-		list = append(list, *groups[place])
+	if len(groups) > 1 {
+		titles["rest"] = "Other flags"
 	}
-	if len(list) > 1 && list[len(list)-1].Title == "Flags" {
-		list[len(list)-1].Title = "Other flags"
+	var texts []string
+	for _, place := range slices.Sorted(maps.Keys(groups)) {
+		if text := trimRight(groups[place].FlagUsages()); text != "" {
+			texts = append(texts, titles[place]+":\n"+text)
+		}
 	}
-	return list
+	return strings.Join(texts, "\n\n")
 }
+
+func trimRight(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) }
 
 // usage prints how a command is used as cobra does, with the flags by subject.
 func usage(c *cobra.Command) error {
 	out := c.OutOrStderr()
-	var b, grouped bytes.Buffer
+	var b bytes.Buffer
 	c.SetOut(&b)
 	err := new(cobra.Command).UsageFunc()(c)
 	c.SetOut(out)
 	if err != nil {
 		return err
 	}
-	trim := func(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) }
-	for i, g := range FlagGroups(c) {
-		if i > 0 {
-			grouped.WriteString("\n\n")
-		}
-		fmt.Fprintf(&grouped, "%s:\n%s", g.Title, trim(g.Flags.FlagUsages()))
-	}
-	flags := "\nFlags:\n" + trim(c.LocalFlags().FlagUsages())
-	text := strings.Replace(b.String(), flags, "\n"+grouped.String(), 1)
+	flags := "\nFlags:\n" + trimRight(c.LocalFlags().FlagUsages())
+	text := strings.Replace(b.String(), flags, "\n"+flagUsages(c), 1)
 	text = strings.Replace(text, "help topcis:", "help topics:", 1) // cobra's slip of the pen
 	_, err = io.WriteString(out, text)
 	return err

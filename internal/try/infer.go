@@ -61,7 +61,6 @@ type run struct {
 type inference struct {
 	nodes   []seen
 	index   map[string]int
-	lists   map[string][]int // of nodes, by NodeList
 	runs    []run
 	classes []*class
 	most    int64            // CPUs in use at once
@@ -71,7 +70,7 @@ type inference struct {
 // infer has the machine be what the jobs used: each node has the most that was in use at once on any
 // node of its class. A partition has the nodes that its jobs ran on. So the real machine is no smaller.
 func infer(jobs []workload.Job) (*inference, error) {
-	in := &inference{index: map[string]int{}, lists: map[string][]int{}}
+	in := &inference{index: map[string]int{}}
 	last := map[string]string{} // run of each job: the end of those before it may be wrong
 	for i := range jobs {
 		last[nameOf(&jobs[i])] = jobs[i].ID
@@ -113,9 +112,6 @@ func (in *inference) at(list string) ([]int, error) {
 	if list == "" || list == "None assigned" || list == "(null)" {
 		return nil, nil
 	}
-	if nodes, known := in.lists[list]; known {
-		return nodes, nil
-	}
 	if n, err := hostlist.Count(list); err != nil || n > nodeset.MaxNodes-len(in.nodes) {
 		return nil, cmp.Or(err, fmt.Errorf("%.60q: more than %d nodes", list, nodeset.MaxNodes))
 	}
@@ -133,7 +129,6 @@ func (in *inference) at(list string) ([]int, error) {
 		}
 		nodes[k] = n
 	}
-	in.lists[list] = nodes
 	return nodes, nil
 }
 

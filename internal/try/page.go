@@ -121,33 +121,25 @@ func (r *Report) Legend() string {
 // Summary is what the report comes to, for who decides and reads no tables.
 func (r *Report) Summary() (lines []string) {
 	all := &r.All
-	lines = append(lines, fmt.Sprintf("In these %s, %d jobs waited %s in all in the simulated Slurm, %s each.",
-		cli.Seconds(float64(r.To-r.From)), all.Jobs, hours(all.Figures[1].Mean*float64(all.Jobs)/3600), cli.Seconds(all.Figures[1].Mean)))
+	lines = append(lines, fmt.Sprintf("In these %s, %d jobs waited %.1f h in all in the simulated Slurm, %s each.",
+		cli.Seconds(float64(r.To-r.From)), all.Jobs, all.Figures[1].Mean*float64(all.Jobs)/3600, cli.Seconds(all.Figures[1].Mean)))
 	for _, e := range r.Effects {
 		what := "auc_preset=" + e.Policy + ": "
-		switch within := fmt.Sprintf("95%% interval %.0f to %.0f h", e.Low, e.High); {
+		switch within := fmt.Sprintf("95%% interval %.1f to %.1f h", e.Low, e.High); {
 		case e.Low == 0 && e.High == 0:
-			what += fmt.Sprintf("%s saved, from too few days for an interval", hours(e.Hours))
+			what += fmt.Sprintf("%.1f h saved, from too few days for an interval", e.Hours)
 		case e.Low <= 0 && e.High >= 0:
 			what += "no difference in the waits is shown (saved: " + within + ")"
 		case e.Hours > 0:
-			what += fmt.Sprintf("%s less waiting (%s)", hours(e.Hours), within)
+			what += fmt.Sprintf("%.1f h less waiting (%s)", e.Hours, within)
 		default:
-			what += fmt.Sprintf("%s more waiting (saved: %s)", hours(-e.Hours), within)
+			what += fmt.Sprintf("%.1f h more waiting (saved: %s)", -e.Hours, within)
 		}
 		lines = append(lines, fmt.Sprintf("%s; of %s %d would have waited shorter and %d longer, by more than a tenth and a minute a job.",
 			what, cli.Count(e.Users, "user"), e.Shorter, e.Longer))
 	}
 	return append(lines, "It can't say what users would submit if they waited less, nor what limits, reservations, preemption and down "+
 		"nodes would do. The best of several rows looks better than it is: try it on other weeks (--from, --to) first.")
-}
-
-// hours is a number of hours of waiting.
-func hours(h float64) string {
-	if h < 10 {
-		return fmt.Sprintf("%.1f h", h)
-	}
-	return fmt.Sprintf("%.0f h", h)
 }
 
 // Next is what to do after this.

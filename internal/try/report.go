@@ -349,7 +349,7 @@ func (r *reporter) group(name string, jobs []int) Group {
 		}
 		g.Figures = append(g.Figures, figures(waits, slowdown))
 	}
-	g.Ratios = r.ratios(sums)
+	g.Ratios = r.ratios(g.Figures, sums)
 	return g
 }
 
@@ -376,7 +376,7 @@ func (r *reporter) blockOf(i int) int {
 
 // ratios draws as many blocks as there are, with replacement, again and again: the waits of days
 // depend on each other far less than those of jobs.
-func (r *reporter) ratios(sums [][]float64) (all []Ratio) {
+func (r *reporter) ratios(figures []Figures, sums [][]float64) (all []Ratio) {
 	drawn := make([][]float64, len(sums))
 	waited := 0 // blocks
 	for _, s := range sums[1] {
@@ -400,8 +400,8 @@ func (r *reporter) ratios(sums [][]float64) (all []Ratio) {
 	}
 	for k := range sums {
 		var x Ratio
-		if base := sum(sums[1]); base > 0 {
-			x.Of = sum(sums[k]) / base
+		if figures[1].Mean > 0 {
+			x.Of = figures[k].Mean / figures[1].Mean
 		}
 		if n := len(drawn[k]); waited >= fewestBlocks {
 			slices.Sort(drawn[k])
@@ -410,13 +410,6 @@ func (r *reporter) ratios(sums [][]float64) (all []Ratio) {
 		all = append(all, x)
 	}
 	return all
-}
-
-func sum(all []float64) (total float64) {
-	for _, x := range all {
-		total += x
-	}
-	return total
 }
 
 // use adds what was in use in the span, by all jobs.

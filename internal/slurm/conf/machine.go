@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -185,20 +186,10 @@ func parseGres(text string) (types map[string]int64, all int64, err error) {
 	return types, all, nil
 }
 
+var inParentheses = regexp.MustCompile(`\([^)]*\)?`)
+
 // WithoutSockets leaves out what stands in parentheses, as in gpu:4(S:0,1).
-func WithoutSockets(text string) string {
-	for {
-		from := strings.IndexByte(text, '(')
-		if from < 0 {
-			return text
-		}
-		length := strings.IndexByte(text[from:], ')')
-		if length < 0 {
-			return text[:from]
-		}
-		text = text[:from] + text[from+length+1:]
-	}
-}
+func WithoutSockets(text string) string { return inParentheses.ReplaceAllString(text, "") }
 
 // spread turns the types by node into nodes by type.
 func (b *builder) spread() {

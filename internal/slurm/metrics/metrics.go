@@ -63,62 +63,51 @@ func family(name, help, typ string, values ...float64) Family {
 	return f
 }
 
-// A number of the status file, by its path in it.
-type number struct{ name, help, field string }
+// A number of the status file, by its path in it; or, with a label, a count for each word of a kind.
+type number struct{ name, help, field, label string }
 
-var counters = []number{
-	{"cycles_total", "Cycles of the auction that came to a decision.", "cycles"},
-	{"cycles_skipped_total", "Cycles left out as nothing had changed, or as Slurm was busy.", "cycles_skipped"},
-	{"cycles_failed_total", "Cycles that came to no decision.", "cycles_failed"},
-	{"cycles_late_total", "Cycles whose deadline cut the search short.", "cycles_late"},
-	{"fallbacks_total", "Times that Slurm's own schedulers were left alone.", "fallbacks"},
-	{"jobs_started_total", "Jobs that the auction has started.", "started"},
-	{"starts_failed_total", "Starts that Slurm refused, or that came out otherwise than decided.", "starts_failed"},
-	{"jobs_overdue_total", "Jobs that the auction had overlooked and Slurm's selection started.", "overdue"},
-	{"jobs_preempted_total", "Jobs that were preempted for starts of the auction.", "preempted"},
-	{"jobs_left_started_total", "Jobs that were left to Slurm's own schedulers and have started.", "left_waits.started"},
-	{"jobs_left_wait_seconds_total", "How long these have waited, in all.", "left_waits.sum_s"},
-	{"saves_failed_total", "Saves of Slurm's state before a launch that failed.", "saves_failed"},
-	{"input_starts_total", "Starts of jobs that name an input file.", "files.starts"},
-	{"input_starts_on_holders_total", "Of these, starts on nodes that all held the file.", "files.on_holders"},
-}
-
-var gauges = []number{
-	{"start_timestamp_seconds", "When counting began, with slurmctld, since 1970.", "began"},
-	{"status_timestamp_seconds", "When the plug-in wrote its status, since 1970.", "time"},
-	{"interval_seconds", "From one cycle to the next.", "interval_s"},
-	{"nodes", "Nodes of the cluster.", "nodes"},
-	{"jobs_running", "Running jobs, in the last snapshot.", "running"},
-	{"jobs_queued", "Jobs of the queue, in the last snapshot.", "queue"},
-	{"jobs_window", "Jobs that took part in the last decision.", "window"},
-	{"jobs_left", "Jobs that are left to Slurm's own schedulers.", "handed_jobs"},
-	{"jobs_left_longest_wait_seconds", "How long the job that has waited longest of those left waits.", "left_waits.pending_longest_s"},
-	{"bids", "Bids of the last decision.", "solver.bids"},
-	{"objective", "Worth of what the last decision starts.", "solver.objective"},
-	{"objective_bound", "Upper bound on the worth of any decision.", "solver.bound"},
-	{"input_files", "Input files that nodes hold.", "files.known"},
-	{"input_copies", "Copies of them on nodes.", "files.copies"},
-}
-
-// A count of the status file for each word of a kind.
-type labelled struct {
-	number
-	label, typ string
-}
-
-var byWord = []labelled{
-	{number{"jobs_left_by_word", "Jobs that are left to Slurm's own schedulers, by why.", "handed"}, "word", gauge},
-	{number{"jobs_waiting", "Jobs that the last decision does not start, by why.", "waits"}, "verdict", gauge},
-	{number{"starts_missed_total", "Starts that failed, by why.", "missed"}, "reason", counter},
+// numbers are counters, whose names end in _total, and gauges.
+var numbers = []number{
+	{"cycles_total", "Cycles of the auction that came to a decision.", "cycles", ""},
+	{"cycles_skipped_total", "Cycles left out as nothing had changed, or as Slurm was busy.", "cycles_skipped", ""},
+	{"cycles_failed_total", "Cycles that came to no decision.", "cycles_failed", ""},
+	{"cycles_late_total", "Cycles whose deadline cut the search short.", "cycles_late", ""},
+	{"fallbacks_total", "Times that Slurm's own schedulers were left alone.", "fallbacks", ""},
+	{"jobs_started_total", "Jobs that the auction has started.", "started", ""},
+	{"starts_failed_total", "Starts that Slurm refused, or that came out otherwise than decided.", "starts_failed", ""},
+	{"jobs_overdue_total", "Jobs that the auction had overlooked and Slurm's selection started.", "overdue", ""},
+	{"jobs_preempted_total", "Jobs that were preempted for starts of the auction.", "preempted", ""},
+	{"jobs_left_started_total", "Jobs that were left to Slurm's own schedulers and have started.", "left_waits.started", ""},
+	{"jobs_left_wait_seconds_total", "How long these have waited, in all.", "left_waits.sum_s", ""},
+	{"saves_failed_total", "Saves of Slurm's state before a launch that failed.", "saves_failed", ""},
+	{"input_starts_total", "Starts of jobs that name an input file.", "files.starts", ""},
+	{"input_starts_on_holders_total", "Of these, starts on nodes that all held the file.", "files.on_holders", ""},
+	{"start_timestamp_seconds", "When counting began, with slurmctld, since 1970.", "began", ""},
+	{"status_timestamp_seconds", "When the plug-in wrote its status, since 1970.", "time", ""},
+	{"interval_seconds", "From one cycle to the next.", "interval_s", ""},
+	{"nodes", "Nodes of the cluster.", "nodes", ""},
+	{"jobs_running", "Running jobs, in the last snapshot.", "running", ""},
+	{"jobs_queued", "Jobs of the queue, in the last snapshot.", "queue", ""},
+	{"jobs_window", "Jobs that took part in the last decision.", "window", ""},
+	{"jobs_left", "Jobs that are left to Slurm's own schedulers.", "handed_jobs", ""},
+	{"jobs_left_longest_wait_seconds", "How long the job that has waited longest of those left waits.", "left_waits.pending_longest_s", ""},
+	{"bids", "Bids of the last decision.", "solver.bids", ""},
+	{"objective", "Worth of what the last decision starts.", "solver.objective", ""},
+	{"objective_bound", "Upper bound on the worth of any decision.", "solver.bound", ""},
+	{"input_files", "Input files that nodes hold.", "files.known", ""},
+	{"input_copies", "Copies of them on nodes.", "files.copies", ""},
+	{"jobs_left_by_word", "Jobs that are left to Slurm's own schedulers, by why.", "handed", "word"},
+	{"jobs_waiting", "Jobs that the last decision does not start, by why.", "waits", "verdict"},
+	{"starts_missed_total", "Starts that failed, by why.", "missed", "reason"},
 }
 
 // stages are the times that the plug-in measures, by their fields.
 var stages = []number{
-	{"cycle", "A whole cycle", "cycle_us"},
-	{"snapshot", "A snapshot, under Slurm's locks", "snapshot_us"},
-	{"decide", "A decision, without locks", "decide_us"},
-	{"start", "Starting what was decided", "start_us"},
-	{"lock", "Slurm's locks held outside of starts", "lock_us"},
+	{"cycle", "A whole cycle", "cycle_us", ""},
+	{"snapshot", "A snapshot, under Slurm's locks", "snapshot_us", ""},
+	{"decide", "A decision, without locks", "decide_us", ""},
+	{"start", "Starting what was decided", "start_us", ""},
+	{"lock", "Slurm's locks held outside of starts", "lock_us", ""},
 }
 
 // states are those of the plug-in; any other is "other".
@@ -141,17 +130,8 @@ func Families(status map[string]any, age, stale time.Duration) []Family {
 		family("choice_optimal", "Whether the last decision is proven to be the best of its bids.", gauge,
 			yes(text(status, "solver.status") == "optimal")),
 		family("journal_on", "Whether starts and ends of jobs are noted in the journal.", gauge, yes(text(status, "journal") == "on"))}
-	add := func(numbers []number, typ string) {
-		for _, n := range numbers {
-			if v, ok := value(status, n.field); ok {
-				all = append(all, family(n.name, n.help, typ, v))
-			}
-		}
-	}
-	add(counters, counter)
-	add(gauges, gauge)
-	for _, l := range byWord {
-		all = append(all, l.family(status))
+	for _, n := range numbers {
+		all = append(all, n.family(status))
 	}
 	for _, s := range stages {
 		all = append(all, s.times(status)...)
@@ -183,13 +163,19 @@ func (n *number) times(status map[string]any) (all []Family) {
 	return all
 }
 
-func (l *labelled) family(status map[string]any) Family {
-	f := family(l.name, l.help, l.typ)
-	words, _ := find(status, l.field).(map[string]any)
+func (n *number) family(status map[string]any) Family {
+	f := family(n.name, n.help, gauge)
+	if strings.HasSuffix(n.name, "_total") {
+		f.typ = counter
+	}
+	if v, ok := value(status, n.field); ok && n.label == "" {
+		f.samples = append(f.samples, sample{value: v})
+	}
+	words, _ := find(status, n.field).(map[string]any)
 	names := slices.Sorted(maps.Keys(words))
 	for _, word := range names[:min(len(names), mostWords)] {
 		if v, ok := value(words, word); ok {
-			f.samples = append(f.samples, sample{labels: label(l.label, word), value: v})
+			f.samples = append(f.samples, sample{labels: label(n.label, word), value: v})
 		}
 	}
 	return f

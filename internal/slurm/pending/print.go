@@ -35,26 +35,24 @@ func (x *Answer) Print(out io.Writer, plain func(string) string) error {
 			fmt.Fprintf(&b, "                 lost at %s to %s\n", clock(v.LostAt), plain(strings.Join(v.LostTo, ", ")))
 		}
 	}
-	for i, h := range x.Holders[:min(len(x.Holders), maxPrinted)] {
-		title := "  held by:       "
-		if i > 0 {
-			title = "                 "
-		}
-		fmt.Fprintf(&b, "%sjob %s of %s on %s, %s\n", title, plain(h.Job), plain(h.User), plain(h.Nodes), until(h.Until))
+	var held []string
+	for _, h := range x.Holders[:min(len(x.Holders), maxPrinted)] {
+		held = append(held, fmt.Sprintf("job %s of %s on %s, %s", h.Job, h.User, h.Nodes, until(h.Until)))
 	}
 	if more := len(x.Holders) - maxPrinted; more > 0 {
-		fmt.Fprintf(&b, "                 and %d more\n", more)
+		held = append(held, fmt.Sprintf("and %d more", more))
 	}
-	if !x.Expected.IsZero() {
-		fmt.Fprintf(&b, "  expected:      %s\n", clock(x.Expected))
-	}
-	for i, h := range x.Helps {
-		title := "  would help:    "
-		if i > 0 {
-			title = "                 "
+	list := func(title string, lines []string) {
+		for _, line := range lines {
+			fmt.Fprintf(&b, "  %-14s %s\n", title, plain(line))
+			title = ""
 		}
-		fmt.Fprintf(&b, "%s%s\n", title, plain(h))
 	}
+	list("held by:", held)
+	if !x.Expected.IsZero() {
+		list("expected:", []string{clock(x.Expected)})
+	}
+	list("would help:", x.Helps)
 	_, err := io.WriteString(out, b.String())
 	return err
 }

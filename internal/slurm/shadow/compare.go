@@ -25,8 +25,21 @@ const (
 	Waiting   Outcome = "waiting"   // the auction would have started it, and Slurm has not yet
 )
 
-// Outcomes are all of them, in the order of reports.
-var Outcomes = []Outcome{Earlier, Same, Later, AtOnce, Left, Limited, Cancelled, Waiting}
+// outcomes are all of them, in the order of reports: in words, and where runs of it are counted.
+var outcomes = []struct {
+	Outcome
+	words string
+	of    func(*Tally) *int
+}{
+	{Earlier, "Earlier with the auction", func(t *Tally) *int { return &t.Earlier }},
+	{Same, "At the same time, within an interval", func(t *Tally) *int { return &t.Same }},
+	{Later, "Later with the auction, which put others first", func(t *Tally) *int { return &t.Later }},
+	{AtOnce, "Started by Slurm before a cycle saw them", func(t *Tally) *int { return &t.AtOnce }},
+	{Left, "Left to Slurm", func(t *Tally) *int { return &t.Left }},
+	{Limited, "Kept out by limits or the length of the queue", func(t *Tally) *int { return &t.Limited }},
+	{Cancelled, "Ended before Slurm started them", func(t *Tally) *int { return &t.Cancelled }},
+	{Waiting, "Would have been started, and wait still", func(t *Tally) *int { return &t.Waiting }},
+}
 
 // Outcome of a run, and how many seconds earlier the auction would have started it.
 func (r *Run) Outcome(interval int64) (o Outcome, seconds int64) {
@@ -75,33 +88,14 @@ type Tally struct {
 	earlier, waits []int64
 }
 
-func (t *Tally) count(o Outcome) *int {
-	switch o {
-	case Earlier:
-		return &t.Earlier
-	case Same:
-		return &t.Same
-	case Later:
-		return &t.Later
-	case AtOnce:
-		return &t.AtOnce
-	case Left:
-		return &t.Left
-	case Limited:
-		return &t.Limited
-	case Cancelled:
-		return &t.Cancelled
-	}
-	return &t.Waiting
-}
-
-// Of is how many runs had an outcome.
-func (t *Tally) Of(o Outcome) int { return *t.count(o) }
-
 func (t *Tally) add(r *Run, interval int64) {
 	o, seconds := r.Outcome(interval)
 	t.Jobs++
-	*t.count(o)++
+	for _, x := range outcomes {
+		if x.Outcome == o {
+			*x.of(t)++
+		}
+	}
 	if o == Earlier {
 		t.earlier = append(t.earlier, seconds)
 	}

@@ -26,11 +26,11 @@ func (r *Report) Document() *style.Document {
 		fmt.Sprintf("aucsched %s, a cycle every %d s: %s", r.Version, r.Interval, r.Settings)}}
 	sum := style.Part{Table: [][]style.Cell{style.Row("Jobs:", fmt.Sprint(r.All.Jobs))}}
 	row := func(words, value string) { sum.Table = append(sum.Table, style.Row(words+":", value)) }
-	for _, o := range Outcomes {
-		n := r.All.Of(o)
-		first.Bar = append(first.Bar, style.Share{Class: string(o), Percent: 100 * float64(n) / float64(max(r.All.Jobs, 1))})
-		row(Words(o), fmt.Sprint(n))
-		sum.Table[len(sum.Table)-1][0].Key = string(o)
+	for _, o := range outcomes {
+		n, class := *o.of(&r.All), string(o.Outcome)
+		first.Bar = append(first.Bar, style.Share{Class: class, Percent: 100 * float64(n) / float64(max(r.All.Jobs, 1))})
+		row(o.words, fmt.Sprint(n))
+		sum.Table[len(sum.Table)-1][0].Key = class
 	}
 	row("Earlier by, median", cli.Seconds(r.All.EarlierMedian)+", of "+cli.Count(r.All.Earlier, "job"))
 	row("Later by", "not known, of "+cli.Count(r.All.Later, "job"))
@@ -84,8 +84,8 @@ func tallied(name string, rows []Tally) style.Part {
 	for i := range rows[:len(rows)-p.More] {
 		t := &rows[i]
 		row := style.Row(t.Name, fmt.Sprint(t.Jobs))
-		for _, o := range Outcomes {
-			row = append(row, style.Cell{Text: fmt.Sprint(t.Of(o))})
+		for _, o := range outcomes {
+			row = append(row, style.Cell{Text: fmt.Sprint(*o.of(t))})
 		}
 		p.Table = append(p.Table, append(row,
 			style.Row(cli.Seconds(t.EarlierMedian), cli.Seconds(t.WaitMedian), cli.Seconds(t.WaitMean))...))
@@ -113,25 +113,4 @@ func listed(title string, jobs []Job) style.Part {
 		p.Table = append(p.Table, row)
 	}
 	return p
-}
-
-// Words are an outcome in words.
-func Words(o Outcome) string {
-	switch o {
-	case Earlier:
-		return "Earlier with the auction"
-	case Same:
-		return "At the same time, within an interval"
-	case Later:
-		return "Later with the auction, which put others first"
-	case AtOnce:
-		return "Started by Slurm before a cycle saw them"
-	case Left:
-		return "Left to Slurm"
-	case Limited:
-		return "Kept out by limits or the length of the queue"
-	case Cancelled:
-		return "Ended before Slurm started them"
-	}
-	return "Would have been started, and wait still"
 }

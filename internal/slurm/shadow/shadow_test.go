@@ -166,8 +166,8 @@ func FuzzRead(f *testing.F) {
 		}
 		p := Compare(l, func(uid int64) string { return strconv.FormatInt(uid, 10) }, true)
 		n := 0
-		for _, o := range Outcomes {
-			n += p.All.Of(o)
+		for _, o := range outcomes {
+			n += *o.of(&p.All)
 		}
 		require.Equal(t, len(l.Runs), n)
 		_, err = json.Marshal(p)
