@@ -107,8 +107,7 @@ func help(c *cobra.Command, width int) string {
 	return text
 }
 
-// Reflow breaks the lines of paragraphs anew, and those of the entries of
-// lists, which are indented.
+// Reflow breaks the lines of paragraphs anew, and those of lists' entries, which are indented.
 func Reflow(text string, width int) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {

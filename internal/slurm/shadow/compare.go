@@ -335,7 +335,7 @@ func (p *Report) machine(m *Samples) {
 		return
 	}
 	p.at(m.first)
-	p.at(m.last)
+	p.at(m.Last.Time)
 	p.Lost = m.most.Lost
 	share := func(part, of int64) float64 { return float64(part) / float64(max(of, 1)) }
 	n, all := int64(m.Count), &m.sum

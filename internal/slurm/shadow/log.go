@@ -86,18 +86,20 @@ type Log struct {
 
 // Samples are the sums of all samples, of which a file may have millions.
 type Samples struct {
-	Count       int
-	sum         Sample
-	first, last int64 // times
-	most        Sample
+	Count     int
+	Last      Sample // by time
+	first     int64  // time of the first
+	sum, most Sample
 }
 
 func (m *Samples) add(s *Sample) {
 	if m.Count == 0 || s.Time < m.first {
 		m.first = s.Time
 	}
+	if s.Time >= m.Last.Time {
+		m.Last = *s
+	}
 	m.Count++
-	m.last = max(m.last, s.Time)
 	sums, most := m.sum.fields(), m.most.fields()
 	for i, f := range s.fields() {
 		*sums[i].value += *f.value
