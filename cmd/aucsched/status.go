@@ -159,16 +159,12 @@ func parseStatus(text []byte) (*status, error) {
 
 // notStatus says why a text can't be decoded, and in which line.
 func notStatus(text []byte, err error) error {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &syntax):
-		line := 1 + bytes.Count(text[:max(syntax.Offset-1, 0)], []byte{'\n'})
-		return fmt.Errorf("not the JSON of a status: line %d: %w", line, err)
-	case errors.As(err, &kind):
-		return fmt.Errorf("not the JSON of a status: expected an object, found a %s", kind.Value)
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return errors.New("not the JSON of a status: the file ends too early")
+	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
+		err = fmt.Errorf("line %d: %w", 1+bytes.Count(text[:max(syntax.Offset-1, 0)], []byte{'\n'}), err)
+	} else if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
+		err = fmt.Errorf("expected an object, found a %s", kind.Value)
+	} else if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = errors.New("the file ends too early")
 	}
 	return fmt.Errorf("not the JSON of a status: %w", err)
 }

@@ -59,9 +59,9 @@ type page struct {
 	rest map[string]any
 }
 
-// print writes the status as a page in the manner of sdiag.
+// print writes the status as a page in the manner of sdiag. It takes the fields out.
 func (s *status) print(out io.Writer, now time.Time) error {
-	p := &page{tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), clone(s.fields)}
+	p := &page{tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), s.fields}
 	pids := show(p.take("pid"))
 	if engine, ok := p.rest["engine_pid"]; ok {
 		p.take("engine_pid")
@@ -102,17 +102,6 @@ func ago(d time.Duration) string {
 		return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
 	}
 	return d.String()
-}
-
-// clone is a copy of an object, as deep as objects go.
-func clone(o map[string]any) map[string]any {
-	c := maps.Clone(o)
-	for k, v := range c {
-		if inner, ok := v.(map[string]any); ok {
-			c[k] = clone(inner)
-		}
-	}
-	return c
 }
 
 // take removes a field, whose name may have the form outer.inner, and returns it;

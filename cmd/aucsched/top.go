@@ -42,13 +42,27 @@ or if its output is not a terminal, it prints it once.`,
 			out := c.OutOrStdout()
 			if once || !isTerminal(out) {
 				text, err := statusPage(file, now())
-				if err != nil {
-					return cli.BadInput(err)
+				if err == nil {
+					_, err = out.Write(text)
 				}
-				_, err = out.Write(text)
-				return err
+				return cli.BadInput(err)
 			}
-			return watchStatus(c.Context(), file, every, now, out)
+			tick := time.NewTicker(every)
+			defer tick.Stop()
+			for { // slurmctld may be restarting
+				page, err := statusPage(file, now())
+				if err != nil {
+					page = []byte(cli.Words(err) + "\n")
+				}
+				if _, err := out.Write(append([]byte(clearScreen), page...)); err != nil {
+					return err
+				}
+				select {
+				case <-c.Context().Done():
+					return context.Cause(c.Context())
+				case <-tick.C:
+				}
+			}
 		},
 	}
 	c.Flags().StringVar(&file, "file", "", "the status file, as of status")
@@ -69,25 +83,4 @@ func statusPage(file string, now time.Time) ([]byte, error) {
 		fmt.Fprintf(&page, "\nstale: written %s ago, and every %v when all is well\n", ago(s.age(now)), s.interval)
 	}
 	return page.Bytes(), err
-}
-
-// watchStatus shows the file until the context ends. A file that can't be read is said, and looked
-// at again: slurmctld may be restarting.
-func watchStatus(ctx context.Context, file string, every time.Duration, now func() time.Time, out io.Writer) error {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		page, err := statusPage(file, now())
-		if err != nil {
-			page = []byte(cli.Words(err) + "\n")
-		}
-		if _, err := out.Write(append([]byte(clearScreen), page...)); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-tick.C:
-		}
-	}
 }

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -93,21 +91,11 @@ func Expected(f *pflag.Flag, why string) string {
 	if strings.HasSuffix(why, "value out of range") {
 		return "is out of range"
 	}
-	kind := ""
-	if f != nil {
-		kind = f.Value.Type()
-	}
-	switch {
-	case strings.HasPrefix(kind, "uint"):
-		return "must be a whole number, 0 or more"
-	case strings.HasPrefix(kind, "int"), kind == "count":
-		return "must be a whole number"
-	case strings.HasPrefix(kind, "float"):
-		return "must be a number"
-	case kind == "duration":
-		return "must be a time with its unit, such as 500ms, 10s, 5m or 2h"
-	case kind == "bool":
-		return "must be true or false"
+	for kind, must := range map[string]string{"uint": "a whole number, 0 or more", "int": "a whole number", "count": "a whole number",
+		"float": "a number", "duration": "a time with its unit, such as 500ms, 10s, 5m or 2h", "bool": "true or false"} {
+		if f != nil && strings.HasPrefix(f.Value.Type(), kind) {
+			return "must be " + must
+		}
 	}
 	return why
 }
@@ -138,8 +126,6 @@ func Words(err error) string {
 // aboutFile is an error of a file, with what may help unless others say that.
 func aboutFile(of *fs.PathError, helps bool) string {
 	switch {
-	case errors.Is(of, fs.ErrNotExist) && helps:
-		return fmt.Sprintf("%s: there is no such file%s", of.Path, insteadOf(of.Path))
 	case errors.Is(of, fs.ErrNotExist):
 		return of.Path + ": there is no such file"
 	case errors.Is(of, syscall.EISDIR):
@@ -148,28 +134,6 @@ func aboutFile(of *fs.PathError, helps bool) string {
 		return of.Path + ": permission denied: its owner or root may allow it"
 	}
 	return fmt.Sprintf("%s: %v", of.Path, of.Err)
-}
-
-// mostNames is how many names of a directory are looked at.
-const mostNames = 10_000
-
-// insteadOf says what there is instead of a file that there is not.
-func insteadOf(path string) string {
-	dir, name := filepath.Split(path)
-	whole, err := filepath.Abs(dir)
-	if err != nil {
-		whole = dir
-	}
-	d, err := os.Open(whole)
-	if err != nil {
-		return fmt.Sprintf(": look at the directory %s", whole)
-	}
-	defer d.Close()
-	names, _ := d.Readdirnames(mostNames) // those that could be read
-	if k := input.Nearest(name, names); k != "" {
-		return fmt.Sprintf("; did you mean %q?", dir+k)
-	}
-	return fmt.Sprintf(" in %s: look for it with ls", whole)
 }
 
 // inputError is the user's mistake: a flag, an argument or what a file says.
