@@ -45,10 +45,9 @@ func (e *inquiry) hasRoom() bool {
 
 // suited reports whether the job could start now in e.space, but for reservations.
 func (e *inquiry) suited() (ok bool) {
-	b := &e.normal.booked
-	b.off = closed
+	e.normal.booked.off = closed
 	ok = e.hasRoom()
-	b.off = 0
+	e.normal.booked.off = 0
 	return ok || e.hasRoom()
 }
 
@@ -285,14 +284,12 @@ func (e *Explainer) stops(x *Explanation) {
 // markPreemptable says which of a job's rivals it may preempt.
 func (e *Explainer) markPreemptable(rivals []Rival, job *Job) {
 	for i := range rivals {
-		r := &rivals[i]
-		if r.Role != roleRuns {
-			continue
-		}
-		run := &e.s.Running[r.Job]
-		r.Preempted = e.preempted(r.Job)
-		if r.Preemptable = run.Price > 0 && job.Preempts>>run.Class&1 == 1; r.Preemptable {
-			r.Worth = e.priceOf(r.Job)
+		if r := &rivals[i]; r.Role == roleRuns {
+			run := &e.s.Running[r.Job]
+			r.Preempted = e.preempted(r.Job)
+			if r.Preemptable = run.Price > 0 && job.Preempts>>run.Class&1 == 1; r.Preemptable {
+				r.Worth = e.priceOf(r.Job)
+			}
 		}
 	}
 }

@@ -88,7 +88,6 @@ func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Ex
 // findReservations copies what the policy has reserved in the window's decision.
 // Places are known of an Auction only.
 func (e *Explainer) findReservations() {
-	placed := make(map[int]bool)
 	if e.auction != nil {
 		for _, r := range e.auction.reservations.claims.reserved {
 			if r.Job = e.auction.window.index[r.Job]; e.decisionOf(r.Job).Start { // in place of others
@@ -98,12 +97,11 @@ func (e *Explainer) findReservations() {
 			if r.Parts != nil {
 				r.Parts = r.Parts.Clone()
 			}
-			placed[r.Job] = true
 			e.reserved = append(e.reserved, r)
 		}
 	}
 	for _, d := range e.plan.Decisions {
-		if d.Kept && !d.Start && !placed[d.Job] {
+		if d.Kept && !d.Start && !slices.ContainsFunc(e.reserved, func(r claim) bool { return r.Job == d.Job }) {
 			e.kept = append(e.kept, Rival{Role: roleKept, Job: d.Job, Worth: e.worthOf(d.Job), At: d.Expected})
 		}
 	}
@@ -248,7 +246,8 @@ func (q *search) starts(job *Job) bool {
 		return false
 	}
 	out := outcome{}
-	if q.possible(job) {
+	q.e.space.reset(q.e.s, nil)
+	if job.Validate() == nil && (&inquiry{q.e, q.x, q.e.asked(job)}).suited() {
 		switch {
 		case q.x.Trials >= q.o.Trials:
 			q.x.Cut = fmt.Sprintf("the search for changes ended after %d trials", q.x.Trials)
@@ -263,12 +262,6 @@ func (q *search) starts(job *Job) bool {
 	}
 	q.tried[key] = out
 	return out.start
-}
-
-// possible reports whether a request is valid and has room while nothing else starts.
-func (q *search) possible(job *Job) bool {
-	q.e.space.reset(q.e.s, nil)
-	return job.Validate() == nil && (&inquiry{q.e, q.x, q.e.asked(job)}).suited()
 }
 
 // try decides the window with the job changed.

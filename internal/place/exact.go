@@ -23,9 +23,9 @@ type exact struct {
 	below   bool // they have to lie below switches as they demand
 	steps   int
 	has     held
-	got     []nodeset.Segment                 // one node each
-	left    [exactParts][exactNodes + 1]tally // by part and node: what nodes from there on can give at most
-	failed  map[moment]bool                   // what comes of it depends on nothing else, unless below
+	got     []nodeset.Segment                     // one node each
+	left    [exactParts + 1][exactNodes + 1]tally // by part and node: what nodes from there on can give at most; last: GPUs and cores
+	failed  map[moment]bool                       // what comes of it depends on nothing else, unless below
 	segs    []nodeset.Segment
 	sprawl  Sprawl
 	limited Limited
@@ -64,6 +64,11 @@ func (x *exact) place(dst []nodeset.Segment, t *nodeset.Table, s *Spec, q *Quota
 			left[n] = tally{left[n+1].nodes + min(room, 1), left[n+1].cores + room}
 		}
 	}
+	left := &x.left[exactParts]
+	left[t.Len()] = tally{}
+	for n := t.Len() - 1; n >= 0; n-- {
+		left[n] = tally{left[n+1].nodes + int(t.Free(n).GPUs), left[n+1].cores + int(t.Free(n).Cores)}
+	}
 	if !x.from(0, q, crosses) {
 		return dst, false
 	}
@@ -72,7 +77,7 @@ func (x *exact) place(dst []nodeset.Segment, t *nodeset.Table, s *Spec, q *Quota
 
 // from places what is lacking on the nodes from n on.
 func (x *exact) from(n int, q *Quotas, crosses int) bool {
-	complete := true
+	complete, all := true, tally{} // what all lack: GPUs, and cores
 	for k := range x.s.Parts.Specs {
 		part, has, left := &x.s.Parts.Specs[k], &x.has[k], &x.left[k][n]
 		nodes, cores := part.Nodes.Min-int(has.nodes), part.Cores.Total-int(has.cores)
@@ -80,6 +85,11 @@ func (x *exact) from(n int, q *Quotas, crosses int) bool {
 			return false
 		}
 		complete = complete && nodes <= 0 && cores <= 0
+		all.nodes += max(nodes, min(cores, 1), 0) * part.GPUs.PerNode.Min
+		all.cores += max(cores, nodes*part.Cores.PerNode.Min, 0)
+	}
+	if rest := &x.left[exactParts][n]; all.nodes > rest.nodes || all.cores > rest.cores {
+		return false
 	}
 	if complete && x.meets() && (q == nil || q.Room(&x.s, x.segs, crosses)) {
 		return true
