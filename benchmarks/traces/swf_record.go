@@ -80,7 +80,7 @@ func (r *SWFRecord) set(i int, text []byte) error {
 
 // parseWhole parses an integer; a decimal point with zeros after it is tolerated.
 func parseWhole(text []byte) (int64, error) {
-	if v, ok := workload.ParseShort(text); ok {
+	if v, ok := parseShort(text); ok {
 		return v, nil
 	}
 	f, err := workload.ParseDecimal(text)
@@ -88,4 +88,26 @@ func parseWhole(text []byte) (int64, error) {
 		err = workload.ErrNotWhole
 	}
 	return int64(f), err
+}
+
+// parseShort parses what nearly every field is: an integer of a few digits.
+func parseShort(text []byte) (int64, bool) {
+	digits := text
+	if len(digits) > 0 && digits[0] == '-' {
+		digits = digits[1:]
+	}
+	if len(digits) == 0 || len(digits) > 15 {
+		return 0, false
+	}
+	var v int64
+	for _, c := range digits {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		v = v*10 + int64(c-'0')
+	}
+	if len(digits) < len(text) {
+		v = -v
+	}
+	return v, true
 }

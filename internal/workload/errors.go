@@ -61,9 +61,6 @@ const maxExact = 1 << 53
 
 // ParseDecimal parses a decimal number of magnitude below maxExact.
 func ParseDecimal(text []byte) (float64, error) {
-	if v, ok := ParseShort(text); ok {
-		return float64(v), nil
-	}
 	for _, c := range text {
 		// ParseFloat also knows infinities, hexadecimal numbers and underscores.
 		if (c < '0' || c > '9') && c != '-' && c != '+' && c != '.' && c != 'e' && c != 'E' {
@@ -78,26 +75,4 @@ func ParseDecimal(text []byte) (float64, error) {
 		return 0, ErrNotNumber
 	}
 	return v, nil
-}
-
-// ParseShort parses what nearly every field is: an integer of a few digits.
-func ParseShort(text []byte) (int64, bool) {
-	digits := text
-	if len(digits) > 0 && digits[0] == '-' {
-		digits = digits[1:]
-	}
-	if len(digits) == 0 || len(digits) > 15 {
-		return 0, false
-	}
-	var v int64
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		v = v*10 + int64(c-'0')
-	}
-	if len(digits) < len(text) {
-		v = -v
-	}
-	return v, true
 }
