@@ -88,28 +88,23 @@ func heldBy(pods []*pod) (parts []core.Start) {
 		k, ok := part[n]
 		if !ok {
 			k = len(parts)
-			part[n], parts = k, append(parts, core.Start{Takes: perNode(takes, n)})
+			part[n], parts = k, append(parts, core.Start{Takes: uses(takes, n)})
 		}
 		parts[k].Nodes = append(parts[k].Nodes, core.Share{Node: name, Cores: n * int(takes[cores]), GPUs: n * int(takes[gpus])})
 	}
 	return parts
 }
 
-// perNode is what a node with n pods gives of further resources.
-func perNode(takes map[string]int64, n int) map[string]nodeset.Use {
+// uses is what a node with n pods gives of further resources; with 0, for each core that is a pod's seat.
+func uses(takes map[string]int64, n int) map[string]nodeset.Use {
 	uses := make(map[string]nodeset.Use, len(takes))
 	for name, v := range takes {
-		if name != cores && name != gpus {
-			uses[name] = nodeset.Use{PerNode: v * int64(n)}
+		if name == cores || name == gpus {
+			continue
 		}
-	}
-	return uses
-}
-
-// perCore is uses per node of one pod, as what a node gives per core.
-func perCore(uses map[string]nodeset.Use) map[string]nodeset.Use {
-	for name, u := range uses {
-		uses[name] = nodeset.Use{PerCore: u.PerNode}
+		if uses[name] = (nodeset.Use{PerNode: v * int64(n)}); n == 0 {
+			uses[name] = nodeset.Use{PerCore: v}
+		}
 	}
 	return uses
 }
@@ -269,7 +264,10 @@ func (m *model) way(parts [][]*pod, seats bool) (w core.Way, each []int, why str
 		}
 		part, n, oneNode := core.Way{On: m.on(p)}, m.perNode(p, len(pods)), false
 		if on != nil {
-			part.On = slices.DeleteFunc(m.allIfNil(part.On), func(name string) bool { return !on[name] })
+			part.On = slices.DeleteFunc(sorted(on), func(name string) bool {
+				_, ok := slices.BinarySearch(part.On, name)
+				return part.On != nil && !ok
+			})
 		}
 		for _, key := range within {
 			switch k := slices.Index(m.Topology, key); {
@@ -281,14 +279,14 @@ func (m *model) way(parts [][]*pod, seats bool) (w core.Way, each []int, why str
 				return w, nil, "all on nodes of one " + key + ": that is not among the labels of --topology"
 			}
 		}
-		if part.Takes, part.Counts = perNode(p.takes, n), perNode(m.counts(p), n); seats && !oneNode && len(pods) > 1 && m.fit(p) > 1 {
-			part.Cores, part.Takes, part.Counts = len(pods), perCore(perNode(p.takes, 1)), perCore(perNode(m.counts(p), 1))
-			n = 0
+		if seats && !oneNode && len(pods) > 1 && m.fit(p) > 1 {
+			part.Cores, n = len(pods), 0
 		} else {
 			part.MinNodes, part.MaxNodes = len(pods)/n, len(pods)/n
 			part.TasksPerNode = int(min(int64(n)*p.takes[cores], math.MaxUint16))
 			part.MinGPUs = int(min(int64(n)*p.takes[gpus], math.MaxUint8))
 		}
+		part.Takes, part.Counts = uses(p.takes, n), uses(m.counts(p), n)
 		ways, each = append(ways, part), append(each, n)
 	}
 	w = ways[0]
@@ -318,16 +316,4 @@ func (m *model) perNode(p *pod, pods int) int {
 		n--
 	}
 	return max(n, 1)
-}
-
-// allIfNil is a copy of a list of nodes, of which nil stands for all.
-func (m *model) allIfNil(on []string) []string {
-	if on != nil {
-		return slices.Clone(on)
-	}
-	on = []string{}
-	for _, n := range m.objects.Nodes {
-		on = append(on, n.Name)
-	}
-	return on
 }

@@ -36,25 +36,20 @@ func (x *Metrics) Write(w io.Writer) {
 	if x.Leader.Load() {
 		leader = 1
 	}
-	for _, v := range []struct {
-		name, kind, help string
-		value            any
-	}{
-		{"leader", "gauge", "1 while this replica schedules", leader},
-		{"rounds_total", "counter", "rounds of scheduling", x.Rounds.Load()},
-		{"rounds_failed_total", "counter", "rounds that ended with an error", x.Failed.Load()},
-		{"jobs_started_total", "counter", "groups, and pods without one, that were started", x.groups.Load()},
-		{"pods_bound_total", "counter", "pods that were bound", x.Bound.Load()},
-		{"bind_errors_total", "counter", "pods that the server refused to bind", x.BindErrors.Load()},
-		{"pods_evicted_total", "counter", "pods that were evicted", x.Evicted.Load()},
-		{"jobs_waiting", "gauge", "groups, and pods without one, that wait", x.waiting.Load()},
-		{"pods_pending", "gauge", "pods that are not bound", x.pending.Load()},
-		{"pods_refused", "gauge", "pending pods that are in no job: see their conditions", x.refused.Load()},
-		{"groups_incomplete", "gauge", "groups with fewer bound pods than they need", x.broken.Load()},
-		{"tell_seconds_total", "counter", "time in which the Cluster was told of changes", time.Duration(x.tellNanos.Load()).Seconds()},
-		{"decide_seconds_total", "counter", "time in which the Cluster decided", time.Duration(x.decideNanos.Load()).Seconds()},
-	} {
-		fmt.Fprintf(w, "# HELP aucsched_kube_%s %s.\n# TYPE aucsched_kube_%[1]s %[3]s\naucsched_kube_%[1]s %[4]v\n",
-			v.name, v.help, v.kind, v.value)
+	write := func(name, kind string, value any, help string) {
+		fmt.Fprintf(w, "# HELP aucsched_kube_%s %s.\n# TYPE aucsched_kube_%[1]s %[3]s\naucsched_kube_%[1]s %[4]v\n", name, help, kind, value)
 	}
+	write("leader", "gauge", leader, "1 while this replica schedules")
+	write("rounds_total", "counter", x.Rounds.Load(), "rounds of scheduling")
+	write("rounds_failed_total", "counter", x.Failed.Load(), "rounds that ended with an error")
+	write("jobs_started_total", "counter", x.groups.Load(), "groups, and pods without one, that were started")
+	write("pods_bound_total", "counter", x.Bound.Load(), "pods that were bound")
+	write("bind_errors_total", "counter", x.BindErrors.Load(), "pods that the server refused to bind")
+	write("pods_evicted_total", "counter", x.Evicted.Load(), "pods that were evicted")
+	write("jobs_waiting", "gauge", x.waiting.Load(), "groups, and pods without one, that wait")
+	write("pods_pending", "gauge", x.pending.Load(), "pods that are not bound")
+	write("pods_refused", "gauge", x.refused.Load(), "pending pods that are in no job: see their conditions")
+	write("groups_incomplete", "gauge", x.broken.Load(), "groups with fewer bound pods than they need")
+	write("tell_seconds_total", "counter", float64(x.tellNanos.Load())/1e9, "time in which the Cluster was told the state")
+	write("decide_seconds_total", "counter", float64(x.decideNanos.Load())/1e9, "time in which the Cluster decided")
 }

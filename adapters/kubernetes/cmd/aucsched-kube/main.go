@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -12,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -47,7 +49,7 @@ func run(ctx context.Context) error {
 	flag.StringVar(&c.SchedulerName, "scheduler-name", "aucsched", "schedule the pods with this schedulerName")
 	topology := flag.String("topology", "topology.kubernetes.io/rack,topology.kubernetes.io/zone",
 		"labels of nodes that say where they stand, from the smallest domain to the largest")
-	namespace := flag.String("namespace", envOr("POD_NAMESPACE", "kube-system"), "where the lease and the ConfigMap of the quotas are")
+	namespace := flag.String("namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "kube-system"), "where the lease and the ConfigMap of the quotas are")
 	flag.StringVar(&c.QuotaName, "quotas", "aucsched-quotas", "ConfigMap of the quotas")
 	flag.DurationVar(&c.Interval, "interval", 100*time.Millisecond, "least time between rounds")
 	flag.DurationVar(&c.Deadline, "deadline", time.Second, "most time of a decision")
@@ -143,12 +145,10 @@ func podGroups(client kubernetes.Interface, server *rest.Config) (dynamic.Interf
 	if err != nil {
 		return nil, nil // no such group: labels say it all
 	}
-	for _, r := range list.APIResources {
-		if r.Name == kube.PodGroups.Resource {
-			return dynamic.NewForConfig(server)
-		}
+	if !slices.ContainsFunc(list.APIResources, func(r metav1.APIResource) bool { return r.Name == kube.PodGroups.Resource }) {
+		return nil, nil
 	}
-	return nil, nil
+	return dynamic.NewForConfig(server)
 }
 
 func serve(address string, m *kube.Metrics) {
@@ -167,11 +167,4 @@ func serve(address string, m *kube.Metrics) {
 			slog.Error("not listening", "address", address, "error", err)
 		}
 	}()
-}
-
-func envOr(name, otherwise string) string {
-	if v := os.Getenv(name); v != "" {
-		return v
-	}
-	return otherwise
 }
