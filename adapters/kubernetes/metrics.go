@@ -37,7 +37,8 @@ func (x *Metrics) Write(w io.Writer) {
 		leader = 1
 	}
 	write := func(name, kind string, value any, help string) {
-		fmt.Fprintf(w, "# HELP aucsched_kube_%s %s.\n# TYPE aucsched_kube_%[1]s %[3]s\naucsched_kube_%[1]s %[4]v\n", name, help, kind, value)
+		fmt.Fprintf(w, "# HELP aucsched_kube_%s %s.\n# TYPE aucsched_kube_%[1]s %[3]s\naucsched_kube_%[1]s %[4]v\n",
+			name, help, kind, value)
 	}
 	write("leader", "gauge", leader, "1 while this replica schedules")
 	write("rounds_total", "counter", x.Rounds.Load(), "rounds of scheduling")

@@ -49,7 +49,8 @@ func run(ctx context.Context) error {
 	flag.StringVar(&c.SchedulerName, "scheduler-name", "aucsched", "schedule the pods with this schedulerName")
 	topology := flag.String("topology", "topology.kubernetes.io/rack,topology.kubernetes.io/zone",
 		"labels of nodes that say where they stand, from the smallest domain to the largest")
-	namespace := flag.String("namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "kube-system"), "where the lease and the ConfigMap of the quotas are")
+	namespace := flag.String("namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "kube-system"),
+		"where the lease and the ConfigMap of the quotas are")
 	flag.StringVar(&c.QuotaName, "quotas", "aucsched-quotas", "ConfigMap of the quotas")
 	flag.DurationVar(&c.Interval, "interval", 100*time.Millisecond, "least time between rounds")
 	flag.DurationVar(&c.Deadline, "deadline", time.Second, "most time of a decision")
