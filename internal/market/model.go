@@ -112,10 +112,6 @@ func (b *Builder) Value(ask *Variant, bid *Bid) int64 {
 	return ask.Priority*b.scale + int64(extra)
 }
 
-// Alpha is the factor of the preferences in the last model's worths: aucsched1, equation 10, the
-// least priority over one more than the number of bids.
-func (b *Builder) Alpha() float64 { return b.alpha }
-
 // setCells cuts the line of nodes wherever a bid's segment begins or ends.
 func (b *Builder) setCells(n int, book *Book) {
 	cut := append(b.cell[:0], make([]int32, n+1)...)
@@ -562,7 +558,7 @@ func (x *sharing) atNode(space *Space, book *Book, m *ipmodel.Model, n, k int, o
 		}
 		if !s.usedThen {
 			s.cliques.from = len(x.cliques)
-			x.findCliques(s.bids, size)
+			x.findCliques(s.bids)
 			s.cliques.to = len(x.cliques)
 			x.slots = append(x.slots, s)
 		}
@@ -659,24 +655,13 @@ func (x *sharing) addClique(row int32, c span, coef int32) {
 	}
 }
 
-// findCliques cuts x.order[of.from:of.to], which it sorts, into bids that exclude one another: the
-// largest shares, of which no two fit on a GPU, and those of one job.
-func (x *sharing) findCliques(of span, size int64) {
-	list := x.order[of.from:of.to]
-	slices.SortFunc(list, func(a, b shareBid) int { return cmp.Or(cmp.Compare(b.share, a.share), cmp.Compare(a.bid, b.bid)) })
-	large := 1
-	for large < len(list) && list[large].share+list[large-1].share > size {
-		large++
-	}
-	rest := list[large:]
-	slices.SortFunc(rest, func(a, b shareBid) int { return cmp.Compare(a.bid, b.bid) })
-	x.cliques = append(x.cliques, span{of.from, of.from + large})
-	for i := range rest {
-		at := of.from + large + i
-		if i > 0 && rest[i].job == rest[i-1].job {
-			x.cliques[len(x.cliques)-1].to = at + 1
+// findCliques cuts x.order[of.from:of.to] into bids that exclude one another: those of one job.
+func (x *sharing) findCliques(of span) {
+	for i := of.from; i < of.to; i++ {
+		if i > of.from && x.order[i].job == x.order[i-1].job {
+			x.cliques[len(x.cliques)-1].to = i + 1
 		} else {
-			x.cliques = append(x.cliques, span{at, at + 1})
+			x.cliques = append(x.cliques, span{i, i + 1})
 		}
 	}
 }

@@ -256,7 +256,6 @@ func TestWorthIsPriorityAndAlphaTimesPreference(t *testing.T) {
 			lowest, sum = min(lowest, a.Priority), sum+a.Priority
 		}
 		alpha := float64(lowest) / float64(len(w.book.Bids)+1)
-		require.Equal(t, alpha, b.Alpha())
 		frac, _ := math.Frexp(m.Scale)
 		require.Equal(t, 0.5, frac, "the scale is a power of two")
 		require.GreaterOrEqual(t, m.Scale, 1.)
