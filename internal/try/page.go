@@ -147,7 +147,7 @@ func (r *Report) Next() string {
 	switch r.Judged {
 	case Agrees:
 		return "choose a preset by these figures, install the plug-ins (docs/howto/install.md) with auc_mode=shadow before its setting, " +
-			"in which Slurm goes on alone, and run aucsched pilot, which names each further step."
+			"in which Slurm goes on alone, and go on as docs/howto/pilot.md says."
 	case Short:
 		return "try busier weeks (--from, --to): at waits like these there is little to gain. If there are none, leave Slurm as it is."
 	case Apart:

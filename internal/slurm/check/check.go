@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"debug/elf"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -102,11 +101,6 @@ func (c *checker) file() {
 	}
 }
 
-func (c *checker) exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
-}
-
 // shim is the plug-in that shows whose directory one is, since Slurm has one of that name too.
 const shim = "select_cons_tres.so"
 
@@ -151,14 +145,14 @@ func (c *checker) directories(list string, line *conf.Line) {
 	ours, stock := "", ""
 	for dir := range strings.SplitSeq(list, ":") {
 		switch {
-		case !c.exists(dir):
+		case !conf.Exists(dir):
 			c.problem(line, "PluginDir", dir, "is not there: no command and no daemon of Slurm would start")
-		case c.exists(filepath.Join(dir, "libaucsched.so")):
+		case conf.Exists(filepath.Join(dir, "libaucsched.so")):
 			if ours == "" && stock != "" {
 				c.problem(line, "PluginDir", dir, "must come before "+stock+", which has a "+shim+" too")
 			}
 			ours = cmp.Or(ours, dir)
-		case c.exists(filepath.Join(dir, shim)):
+		case conf.Exists(filepath.Join(dir, shim)):
 			stock = cmp.Or(stock, dir)
 		}
 	}
@@ -171,7 +165,7 @@ func (c *checker) directories(list string, line *conf.Line) {
 		return
 	}
 	for _, name := range []string{"aucsched-engine", shim, "sched_backfill.so", "job_submit_aucsched.so", "cli_filter_aucsched.so"} {
-		if !c.exists(filepath.Join(ours, name)) {
+		if !conf.Exists(filepath.Join(ours, name)) {
 			c.problem(line, "PluginDir", ours, name+" is missing there")
 		}
 	}
@@ -317,11 +311,11 @@ func (c *checker) together(line *conf.Line, given map[string]string) {
 			c.problem(line, "auc_partitions", name, "no line PartitionName has that name")
 		}
 	}
-	if file := given["library"]; file != "" && !c.exists(file) {
+	if file := given["library"]; file != "" && !conf.Exists(file) {
 		c.problem(line, "auc_library", file, "is not there")
 	}
 	for _, name := range []string{"status", "record"} {
-		if file := given[name]; file != "" && !c.exists(filepath.Dir(file)) {
+		if file := given[name]; file != "" && !conf.Exists(filepath.Dir(file)) {
 			c.problem(line, "auc_"+name, file, "its directory is not there")
 		}
 	}

@@ -95,8 +95,9 @@ func Begins(text []byte) bool {
 // reader reads a file and what it includes.
 type reader struct {
 	conf        Conf
-	dir         string // of the main file, to which all names of files are relative
-	files, left int    // read so far, and bytes still to be read
+	dir         string   // of the main file, to which all names of files are relative
+	files, left int      // read so far, and bytes still to be read
+	within      []string // the files that are being read, each includes the next
 }
 
 func (r *reader) file(in io.Reader, path string) error {
@@ -113,9 +114,9 @@ func (r *reader) file(in io.Reader, path string) error {
 	if text, err = input.TrimMark(text); err != nil {
 		return &Error{File: path, Line: 1, Err: err}
 	}
-	return logicalLines(string(text), func(line string, number int) error {
-		return r.line(line, path, number)
-	})
+	r.within = append(r.within, path)
+	defer func() { r.within = r.within[:len(r.within)-1] }()
+	return logicalLines(string(text), func(line string, number int) error { return r.line(line, path, number) })
 }
 
 // line takes a logical line.
@@ -172,6 +173,9 @@ func (r *reader) include(l *Line, name string) error {
 	if err != nil {
 		return err
 	}
+	if slices.Contains(r.within, path) {
+		return l.bad("Include", name, "includes itself: %s", strings.Join(append(r.within, path), " -> "))
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return l.bad("Include", name, "%w", err)
@@ -198,7 +202,7 @@ func (r *reader) find(l *Line, name string) (string, error) {
 		if _, rest, more = strings.Cut(rest, "/"); !more || rest == "" {
 			continue
 		}
-		if beside := filepath.Join(r.dir, rest); exists(beside) {
+		if beside := filepath.Join(r.dir, rest); Exists(beside) {
 			moved := fmt.Errorf("is not there: %s was read", beside)
 			r.conf.Moved = append(r.conf.Moved, &Error{l.File, l.Number, "Include", name, moved})
 			return beside, nil
@@ -207,7 +211,8 @@ func (r *reader) find(l *Line, name string) (string, error) {
 	return "", l.bad("Include", name, "%w, nor a copy of it beside the slurm.conf", err)
 }
 
-func exists(path string) bool {
+// Exists reports whether there is such a file.
+func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
