@@ -78,19 +78,19 @@ func eachPart(spec *place.Spec) (parts []*place.Spec) {
 	return parts
 }
 
-// row is one of which a job may have too little. set has it be as it is; it is of quota if that is
-// not negative.
+// row is one of which a job may have too little. set has it be as it is; it is of quota, or
+// demanded by part, if that is not negative.
 type row struct {
-	name  string
-	quota int
-	set   func(given *view, spec *place.Spec)
+	name        string
+	quota, part int
+	set         func(given *view, spec *place.Spec)
 }
 
 // rowsOf are the rows that matter to spec, in r.
 func (e *Explainer) rowsOf(r *view, spec *place.Spec) []row {
 	t := r.nodes
 	nodes := func(name string, set func(given *nodeset.Table, n int)) row {
-		return row{name, -1, func(given *view, _ *place.Spec) {
+		return row{name, -1, -1, func(given *view, _ *place.Spec) {
 			for n := range t.Len() {
 				set(given.nodes, n)
 			}
@@ -98,7 +98,7 @@ func (e *Explainer) rowsOf(r *view, spec *place.Spec) []row {
 	}
 	free := func(given *nodeset.Table, n int, c nodeset.Capacity) { must(given.SetFree(n, c)) }
 	rows := []row{
-		{"nodes", -1, func(given *view, s *place.Spec) {
+		{"nodes", -1, -1, func(given *view, s *place.Spec) {
 			for n := range t.Len() {
 				given.nodes.SetUp(n, t.Up(n))
 			}
@@ -136,25 +136,25 @@ func (e *Explainer) rowsOf(r *view, spec *place.Spec) []row {
 			}))
 		}
 	}
-	demand := func(name string, set func(s *place.Spec)) {
-		rows = append(rows, row{name, -1, func(_ *view, s *place.Spec) { set(s) }})
+	demand := func(name string, part int, set func(s *place.Spec)) {
+		rows = append(rows, row{name, -1, part, func(_ *view, s *place.Spec) { set(s) }})
 	}
 	for k, p := range eachPart(spec) {
 		if p.Contiguous || spec.Contiguous {
-			demand("contiguous", func(s *place.Spec) { eachPart(s)[k].Contiguous = true })
+			demand("contiguous", k, func(s *place.Spec) { eachPart(s)[k].Contiguous = true })
 		}
 		if p.Demands() {
-			demand("switches", func(s *place.Spec) { eachPart(s)[k].Below = p.Below })
+			demand("switches", k, func(s *place.Spec) { eachPart(s)[k].Below = p.Below })
 		}
 	}
 	if spec.Parts != nil && spec.Parts.Apart != 0 {
-		demand("apart", func(s *place.Spec) { s.Parts.Apart = spec.Parts.Apart })
+		demand("apart", -1, func(s *place.Spec) { s.Parts.Apart = spec.Parts.Apart })
 	}
 	if spec.Parts != nil && spec.Parts.Within > 0 {
-		demand("all_within", func(s *place.Spec) { s.Parts.Within = spec.Parts.Within })
+		demand("all_within", -1, func(s *place.Spec) { s.Parts.Within = spec.Parts.Within })
 	}
 	for _, c := range spec.Counted() { // last: of what is free as many nodes are taken as are needed
-		rows = append(rows, row{e.s.Quotas[c.Row].Name, c.Row, func(given *view, _ *place.Spec) { given.left[c.Row] = r.left[c.Row] }})
+		rows = append(rows, row{e.s.Quotas[c.Row].Name, c.Row, -1, func(given *view, _ *place.Spec) { given.left[c.Row] = r.left[c.Row] }})
 	}
 	return rows
 }
@@ -162,13 +162,12 @@ func (e *Explainer) rowsOf(r *view, spec *place.Spec) []row {
 // lackOf says how much of a row spec lacks in given, of which there was plenty before, when it was as
 // was. Of a job of several parts it is what the first one lacks that finds no place.
 func (e *Explainer) lackOf(row row, before, given *view, was, spec *place.Spec) Lack {
+	segs, _ := e.fits(before, was)
 	if q := row.quota; q >= 0 {
-		segs, _ := e.fits(before, was)
 		at := slices.IndexFunc(spec.Counted(), func(c nodeset.Use) bool { return c.Row == q })
 		return Lack{Row: row.name, In: "quota", Needs: quotasOf(before).CostFor(spec, at, segs), Has: max(given.left[q], 0)}
 	}
 	if row.name == "all_within" { // of the nodes that it would have as it was
-		segs, _ := e.fits(before, was)
 		on, rooms := maskUnder(segs, before.nodes.Len()), make([]int, before.nodes.Len())
 		for n := range rooms {
 			if on.Has(n) {
@@ -180,7 +179,7 @@ func (e *Explainer) lackOf(row row, before, given *view, was, spec *place.Spec) 
 	}
 	var parts []int
 	if spec.Parts != nil {
-		given, parts = e.lackingPart(given, spec)
+		given, parts = e.lackingPart(given, spec, row.part)
 		spec = eachPart(spec)[parts[0]]
 	}
 	l := Lack{Row: row.name, In: "nodes", Needs: int64(spec.Nodes.Min), Each: e.eachOf(spec), Parts: parts}
@@ -219,11 +218,12 @@ func (e *Explainer) rooms(v *view, spec *place.Spec) []int {
 	return spec.Rooms(nil, e.limited.Of(v.nodes, spec))
 }
 
-// lackingPart is the first part of a job that finds no place in v, alone or beside those before it, with
-// these if it does alone; and what it sees of v.
-func (e *Explainer) lackingPart(v *view, spec *place.Spec) (here *view, list []int) {
-	rest, parts, used := v.clone(), eachPart(spec), []nodeset.Mask{}
-	for k, p := range parts {
+// lackingPart is the first part that finds no place in v, or part if not negative, and which others it
+// finds none beside; and what it sees of v.
+func (e *Explainer) lackingPart(v *view, spec *place.Spec, part int) (here *view, list []int) {
+	rest, parts, used := v.clone(), eachPart(spec), map[int]nodeset.Mask{}
+	for i := range parts {
+		k := (i + part + 1) % len(parts)
 		list, here = append([]int{k}, list...), rest.clone()
 		for o, mask := range used {
 			for n := range here.nodes.Len() {
@@ -232,12 +232,12 @@ func (e *Explainer) lackingPart(v *view, spec *place.Spec) (here *view, list []i
 				}
 			}
 		}
-		segs, ok := e.fits(here, p)
-		if !ok || k+1 == len(parts) {
+		if segs, ok := e.fits(here, parts[k]); ok {
+			must(rest.nodes.Allocate(segs, parts[k].More()...))
+			used[k] = maskUnder(segs, v.nodes.Len())
+		} else if part < 0 {
 			break
 		}
-		must(rest.nodes.Allocate(segs, p.More()...))
-		used = append(used, maskUnder(segs, v.nodes.Len()))
 	}
 	if _, ok := e.fits(v, parts[list[0]]); !ok {
 		return v, list[:1]
