@@ -158,7 +158,7 @@ func shorten(list []block, names map[string]string) string {
 	for i := 0; i < len(list); i++ {
 		b := &list[i]
 		if file := linked(b); file != "" {
-			parts = append(parts, fmt.Sprintf("Table: [%s](%s/%s).", file, csvDir, file))
+			parts = append(parts, fmt.Sprintf("[Table](%s/%s)", csvDir, file))
 			continue
 		}
 		end := i + 1

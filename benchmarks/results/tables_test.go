@@ -23,8 +23,8 @@ func longPage() string {
 
 func TestSplit(t *testing.T) {
 	short, files := Split("p", longPage())
-	require.Equal(t, "# P\n\nFirst.\n\n| a | b |\n|---|--:|\n| x | 1 |\n\n## One\n\nIn one.\n\nTable: [p-name.csv](csv/p-name.csv).\n\n"+
-		"## Three\n\n```\n# no heading\n\n| no | table |\n```\n\nTable: [p-three.csv](csv/p-three.csv).\n\n"+
+	require.Equal(t, "# P\n\nFirst.\n\n| a | b |\n|---|--:|\n| x | 1 |\n\n## One\n\nIn one.\n\n[Table](csv/p-name.csv)\n\n"+
+		"## Three\n\n```\n# no heading\n\n| no | table |\n```\n\n[Table](csv/p-three.csv)\n\n"+
 		"## Tables\n\n| table | of | rows |\n|---|---|---:|\n"+
 		"| [p-name.csv](csv/p-name.csv) | several sections | 14 |\n"+
 		"| [p-three.csv](csv/p-three.csv) | Three | 14 |\n", short)
