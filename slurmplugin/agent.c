@@ -108,17 +108,18 @@ static slurmctld_lock_t auc_locks = {
 	READ_LOCK, WRITE_LOCK, WRITE_LOCK, READ_LOCK, READ_LOCK
 };
 
+static slurmctld_lock_t job_lock = { .job = WRITE_LOCK };
+
 /* ---- the claim ---- */
 
 /* IN seconds - from now on; 0: no claim */
 static void _set_claim(int seconds)
 {
-	slurmctld_lock_t locks = { .job = WRITE_LOCK };
 	bool ends = !seconds && (claim.until_us > auc_now_us());
 
-	lock_slurmctld(locks);
+	lock_slurmctld(job_lock);
 	claim.until_us = seconds ? auc_now_us() + seconds * 1000000LL : 0;
-	unlock_slurmctld(locks);
+	unlock_slurmctld(job_lock);
 	if (ends)	/* Slurm has passed over the jobs that were ours, and would not come back to them soon */
 		queue_job_scheduler();
 }
@@ -193,11 +194,9 @@ static void _freed(job_record_t *job_ptr)
 /* Job write lock, so that nobody is in one of them. */
 static void _set_hooks(bool on)
 {
-	slurmctld_lock_t locks = { .job = WRITE_LOCK };
-
 	if (!hooks)
 		return;
-	lock_slurmctld(locks);
+	lock_slurmctld(job_lock);
 	on = on && !claim.closed;
 	claim.at_once = settings.at_once;
 	claim.delay_ms = settings.delay_ms;
@@ -207,7 +206,7 @@ static void _set_hooks(bool on)
 	hooks->taken = on ? _taken : NULL;
 	hooks->freed = on ? _freed : NULL;
 	hooks->aside = settings.enabled && settings.shadow && !claim.closed;
-	unlock_slurmctld(locks);
+	unlock_slurmctld(job_lock);
 }
 
 /*
@@ -416,12 +415,6 @@ static int64_t _unlock(int64_t since)
 	return held;
 }
 
-/* IN held - how long this cycle has held the locks, us, but for starts */
-static void _pace(int64_t held)
-{
-	paced_ms = auc_pace_ms(held);
-}
-
 static void _extend_claim(void)
 {
 	claim.until_us = auc_now_us() + settings.deadline_ms * 1000LL +
@@ -555,21 +548,6 @@ static void _count_starts(void)
 	memset(&starts.misses, 0, sizeof(starts.misses));
 }
 
-/* The starts for which others have to end. RET how long the locks were held, us */
-static int64_t _preempt(const struct aucsched_output *out)
-{
-	int64_t since, held;
-
-	_lock(&since);
-	if (!slurmctld_config.shutdown_time)
-		status.preempted += auc_preempt(&snapshot, out, hooks,
-						START_US, &starts);
-	held = _unlock(since);
-	if (starts.launches_len)
-		held += _save_and_launch(true);
-	return held;
-}
-
 /*
  * Starts in batches, with the locks free in between. Saving takes half of the time at most: with a
  * long queue it takes longer than a batch, and several are saved and launched together.
@@ -598,8 +576,16 @@ static int64_t _start(const struct aucsched_output *out)
 		if (more)
 			usleep(YIELD_US);
 	}
-	if (out->victims_len)
-		held += _preempt(out);
+	/* The starts for which others have to end. */
+	if (out->victims_len) {
+		_lock(&since);
+		if (!slurmctld_config.shutdown_time)
+			status.preempted += auc_preempt(&snapshot, out, hooks,
+							START_US, &starts);
+		held += _unlock(since);
+		if (starts.launches_len)
+			held += _save_and_launch(true);
+	}
 	_count_starts();
 	return held;
 }
@@ -633,7 +619,7 @@ static int64_t _finish(const struct aucsched_output *out, int64_t locked)
 	auc_leave_without_place(&snapshot, out, hooks);
 	started = _start_overdue(out);
 	auc_alone_end(&snapshot);
-	_pace(locked + auc_now_us() - since);
+	paced_ms = auc_pace_ms(locked + auc_now_us() - since);
 	_extend_claim();
 	held = _unlock(since);
 	if (started)
@@ -672,14 +658,12 @@ static bool _still(void)
 /* A claim that would not last until the next cycle but one. */
 static void _keep_claim(void)
 {
-	slurmctld_lock_t locks = { .job = WRITE_LOCK };
-
 	if (claim.until_us > auc_now_us() +
 	    (2 * settings.interval + 1) * 1000000LL)
 		return;
-	lock_slurmctld(locks);
+	lock_slurmctld(job_lock);
 	_extend_claim();
-	unlock_slurmctld(locks);
+	unlock_slurmctld(job_lock);
 }
 
 /* RET whether this time there is to be no cycle */
@@ -691,17 +675,35 @@ static bool _skip(bool wanted)
 	}
 	if (wanted || !_still())
 		return false;
-	_keep_claim();
+	if (!in_shadow)
+		_keep_claim();
 	status.skipped++;
 	return true;
 }
 
-static void _clear_reasons(void)
+/* RET whether there is a cycle, and so the locks are held since then */
+static bool _begin(bool wanted, int64_t *since)
 {
-	lock_slurmctld(auc_locks);
-	if (!slurmctld_config.shutdown_time)
-		auc_clear_reasons();
-	unlock_slurmctld(auc_locks);
+	if (_skip(wanted))
+		return false;
+	looked = 0;
+	_lock(since);
+	if (!slurmctld_config.shutdown_time &&
+	    !slurmctld_config.scheduling_disabled && !job_is_completing(NULL))
+		return true;
+	/* For CompleteWait seconds Slurm's schedulers wait for all of a job's nodes. */
+	if (!in_shadow)
+		_extend_claim();
+	(void) _unlock(*since);
+	status.skipped++;
+	return false;
+}
+
+/* Another cycle would see the same, and start nobody either. */
+static void _note_still(int64_t begin)
+{
+	looked = snapshot.in.now;
+	looked_us = begin;
 }
 
 static void _cycle(bool wanted)
@@ -710,22 +712,8 @@ static void _cycle(bool wanted)
 	int64_t begin = auc_now_us(), since, locked;
 	bool started;		/* some, before the decision */
 
-	if (_skip(wanted))
+	if (!_begin(wanted, &since))
 		return;
-	looked = 0;
-	_lock(&since);
-	if (slurmctld_config.shutdown_time ||
-	    slurmctld_config.scheduling_disabled) {
-		(void) _unlock(since);
-		return;
-	}
-	/* For CompleteWait seconds Slurm's schedulers wait for all of a job's nodes. */
-	if (job_is_completing(NULL)) {
-		_extend_claim();
-		(void) _unlock(since);
-		status.skipped++;
-		return;
-	}
 	auc_alone_begin();
 	waits = auc_holds_tend(hooks, &starts);
 	started = starts.launches_len;
@@ -734,7 +722,7 @@ static void _cycle(bool wanted)
 	if (!snapshot.in.jobs_len) {
 		started |= _start_overdue(NULL);
 		auc_alone_end(&snapshot);
-		_pace(auc_now_us() - since);
+		paced_ms = auc_pace_ms(auc_now_us() - since);
 		_extend_claim();
 	}
 	locked = _unlock(since);
@@ -757,8 +745,12 @@ static void _cycle(bool wanted)
 
 		_give_up("failing", text);
 		xfree(text);
-		if (!failing)	/* what was said of jobs is over */
-			_clear_reasons();
+		if (!failing) {	/* what was said of jobs is over */
+			_lock(&since);
+			if (!slurmctld_config.shutdown_time)
+				auc_clear_reasons();
+			(void) _unlock(since);
+		}
 		failing = true;
 		return;
 	}
@@ -769,10 +761,8 @@ static void _cycle(bool wanted)
 	if (out.starts || auc_turns_wait())
 		auc_figure_add(&status.start_us, _start(&out));
 	locked += _finish(&out, locked);
-	if (!out.starts && !out.late) {
-		looked = snapshot.in.now;
-		looked_us = begin;
-	}
+	if (!out.starts && !out.late)
+		_note_still(begin);
 	status.cycles++;
 	auc_figure_add(&status.lock_us, locked);
 	auc_figure_add(&status.cycle_us, auc_now_us() - begin);
@@ -789,20 +779,9 @@ static void _shadow_cycle(bool wanted)
 	char *path;
 	bool decided = false;
 
-	if (_many_rpcs() || (!wanted && _still())) {
-		status.skipped++;
+	if (!_begin(wanted, &since))
 		return;
-	}
-	looked = 0;
 	path = xstrdup_printf("%s/aucsched.shadow", state_dir);
-	_lock(&since);
-	if (slurmctld_config.shutdown_time ||
-	    slurmctld_config.scheduling_disabled || job_is_completing(NULL)) {
-		(void) _unlock(since);
-		status.skipped++;
-		xfree(path);
-		return;
-	}
 	auc_shadow_begin();
 	auc_shadow_look(path);
 	auc_snapshot_take(&snapshot, &settings, &library, ++cycle_number);
@@ -819,16 +798,13 @@ static void _shadow_cycle(bool wanted)
 		auc_explain(&snapshot, &out);
 		auc_shadow_end();
 		locked += _unlock(since);
-		/* Whoever is not started would not be the next time. */
-		if (!out.late) {
-			looked = snapshot.in.now;
-			looked_us = begin;
-		}
+		if (!out.late)
+			_note_still(begin);
 		status.cycles++;
 		_state_on();
 	} else
 		_give_up("failing", status.last_failure);
-	_pace(locked);
+	paced_ms = auc_pace_ms(locked);
 	auc_figure_add(&status.lock_us, locked);
 	auc_shadow_write(&settings, path, private_jobs, &library, &snapshot,
 			 decided);
@@ -842,11 +818,9 @@ static void _shadow_cycle(bool wanted)
 /* IN closed - hooks are not set again */
 static void _close_hooks(bool closed)
 {
-	slurmctld_lock_t locks = { .job = WRITE_LOCK };
-
-	lock_slurmctld(locks);
+	lock_slurmctld(job_lock);
 	claim.closed = closed;
-	unlock_slurmctld(locks);
+	unlock_slurmctld(job_lock);
 }
 
 /*
@@ -982,9 +956,7 @@ static bool _join(void)
 
 static void _free(void)
 {
-	slurmctld_lock_t locks = { .job = WRITE_LOCK };
-
-	lock_slurmctld(locks);
+	lock_slurmctld(job_lock);
 	memset(&claim, 0, sizeof(claim));
 	auc_memo_free();
 	auc_alone_free();
@@ -992,7 +964,7 @@ static void _free(void)
 	auc_overdue_free();
 	auc_scope_free();
 	auc_topology_free();
-	unlock_slurmctld(locks);
+	unlock_slurmctld(job_lock);
 	_keep_files(true);
 	auc_library_close(&library);
 	auc_shadow_free();

@@ -19,6 +19,33 @@
 #error "Slurm 22.05 or newer is needed"
 #endif
 
+/* One of two expressions, by whether Slurm is of a version or newer. */
+#if AUC_VERSION_AT_LEAST(23, 2)
+#define AUC_FROM_23_02(now, before) now
+#else
+#define AUC_FROM_23_02(now, before) before
+#endif
+#if AUC_VERSION_AT_LEAST(24, 5)
+#define AUC_FROM_24_05(now, before) now
+#else
+#define AUC_FROM_24_05(now, before) before
+#endif
+#if AUC_VERSION_AT_LEAST(24, 11)
+#define AUC_FROM_24_11(now, before) now
+#else
+#define AUC_FROM_24_11(now, before) before
+#endif
+#if AUC_VERSION_AT_LEAST(25, 5)
+#define AUC_FROM_25_05(now, before) now
+#else
+#define AUC_FROM_25_05(now, before) before
+#endif
+#if AUC_VERSION_AT_LEAST(25, 11)
+#define AUC_FROM_25_11(now, before) now
+#else
+#define AUC_FROM_25_11(now, before) before
+#endif
+
 /* slurmctld reads its configuration by starting a new one. */
 #define AUC_RECONFIGURES_ANEW AUC_VERSION_AT_LEAST(23, 11)
 
@@ -169,11 +196,7 @@ static inline int auc_job_complete(job_record_t *job_ptr, uid_t uid,
 /* What srun and salloc prove who they are with, where TLS is used; NULL: nothing. */
 static inline char *auc_client_cert(const job_record_t *job_ptr)
 {
-#if AUC_VERSION_AT_LEAST(25, 5)
-	return job_ptr->alloc_tls_cert;
-#else
-	return NULL;
-#endif
+	return AUC_FROM_25_05(job_ptr->alloc_tls_cert, NULL);
 }
 static inline void auc_expect_cert(slurm_msg_t *msg, char *cert)
 {
@@ -203,21 +226,15 @@ static inline void auc_move_shares(gres_job_state_t *request, int n, int from,
 /* Nodes of a segment (--segment), 0: none. */
 static inline uint32_t auc_segment(const job_record_t *job_ptr)
 {
-#if AUC_VERSION_AT_LEAST(24, 5)
-	return job_ptr->details->segment_size;
-#else
-	return 0;
-#endif
+	return AUC_FROM_24_05(job_ptr->details->segment_size, 0);
 }
 
 /* Whether the segments of a job are to be spread over blocks, or brought together. */
 static inline bool auc_arranges_segments(const job_record_t *job_ptr)
 {
-#if AUC_VERSION_AT_LEAST(25, 11)
-	return job_ptr->bit_flags & (SPREAD_SEGMENTS | CONSOLIDATE_SEGMENTS);
-#else
-	return false;
-#endif
+	return AUC_FROM_25_11(
+		job_ptr->bit_flags & (SPREAD_SEGMENTS | CONSOLIDATE_SEGMENTS),
+		false);
 }
 
 /*
@@ -233,71 +250,45 @@ static inline bool auc_arranges_segments(const job_record_t *job_ptr)
 /* A job that runs nothing on nodes without a slurmd, and such a node. Node read lock. */
 static inline bool auc_is_external(const job_record_t *job_ptr)
 {
-#if AUC_VERSION_AT_LEAST(25, 5)
-	return job_ptr->bit_flags & EXTERNAL_JOB;
-#else
-	return false;
-#endif
+	return AUC_FROM_25_05(job_ptr->bit_flags & EXTERNAL_JOB, false);
 }
 static inline bool auc_is_external_node(int n)
 {
-#if AUC_VERSION_AT_LEAST(25, 5)
-	return bit_test(external_node_bitmap, n);
-#else
-	return false;
-#endif
+	return AUC_FROM_25_05(bit_test(external_node_bitmap, n), false);
 }
 
 /* Whether a job has been requeued to start before all others. */
 static inline bool auc_is_expedited(const job_record_t *job_ptr)
 {
-#if AUC_VERSION_AT_LEAST(25, 11)
-	return IS_JOB_EXPEDITING(job_ptr);
-#else
-	return false;
-#endif
+	return AUC_FROM_25_11(IS_JOB_EXPEDITING(job_ptr), false);
 }
 
 /* Whether a partition goes by another topology than the cluster's: auc_node_addr() is of that. */
 static inline bool auc_has_other_topology(const part_record_t *part_ptr)
 {
-#if AUC_VERSION_AT_LEAST(25, 5)
-	return part_ptr->topology_idx;
-#else
-	return false;
-#endif
+	return AUC_FROM_25_05(part_ptr->topology_idx, false);
 }
 
 /* RestrictedCoresPerGPU */
 static inline uint16_t auc_cores_kept_per_gpu(const node_record_t *node_ptr)
 {
-#if AUC_VERSION_AT_LEAST(24, 5)
-	return node_ptr->res_cores_per_gpu;
-#else
-	return 0;
-#endif
+	return AUC_FROM_24_05(node_ptr->res_cores_per_gpu, 0);
 }
 
 /* MaxCPUsPerSocket; INFINITE: none */
 static inline uint32_t auc_most_of_socket(const part_record_t *part_ptr)
 {
-#if AUC_VERSION_AT_LEAST(23, 2)
-	return part_ptr->max_cpus_per_socket;
-#else
-	return INFINITE;
-#endif
+	return AUC_FROM_23_02(part_ptr->max_cpus_per_socket, INFINITE);
 }
 
 /* Whether a job has the blocks of its nodes to itself: --exclusive=topo, or its partition's rule. */
 static inline bool auc_has_own_blocks(const job_record_t *job_ptr,
 				      const part_record_t *part_ptr)
 {
-#if AUC_VERSION_AT_LEAST(24, 5)
-	return (job_ptr->details->whole_node & WHOLE_TOPO) ||
-		(part_ptr && (part_ptr->flags & PART_FLAG_EXCLUSIVE_TOPO));
-#else
-	return false;
-#endif
+	return AUC_FROM_24_05(
+		(job_ptr->details->whole_node & WHOLE_TOPO) ||
+		(part_ptr && (part_ptr->flags & PART_FLAG_EXCLUSIVE_TOPO)),
+		false);
 }
 
 /* What "scontrol show topology" prints, as far as it has sizes of blocks. xfree(); NULL: nothing */
@@ -426,11 +417,9 @@ static inline int auc_test_resv(job_record_t *job_ptr, time_t *when,
 /* Whether the reason why a job waits is a limit of its association or QOS. */
 static inline bool auc_waits_for_limit(const job_record_t *job_ptr)
 {
-#if AUC_VERSION_AT_LEAST(24, 5)
-	return job_state_reason_check(job_ptr->state_reason, JSR_QOS_ASSOC);
-#else
-	return !acct_policy_job_runnable_state((job_record_t *) job_ptr);
-#endif
+	return AUC_FROM_24_05(
+		job_state_reason_check(job_ptr->state_reason, JSR_QOS_ASSOC),
+		!acct_policy_job_runnable_state((job_record_t *) job_ptr));
 }
 
 /* --extra with extra_constraints: takes off the nodes that do not meet it now. */
@@ -452,21 +441,15 @@ static inline void auc_and_extra(const job_record_t *job_ptr, bitstr_t *nodes)
 
 static inline const char *auc_extra(const job_record_t *job_ptr)
 {
-#if AUC_VERSION_AT_LEAST(23, 2)
-	return job_ptr->extra;
-#else
-	return NULL;
-#endif
+	return AUC_FROM_23_02(job_ptr->extra, NULL);
 }
 
 /* Whether Slurm's selection preempts others for their licences. */
 static inline bool auc_preempts_for_licences(void)
 {
-#if AUC_VERSION_AT_LEAST(24, 11)
-	return xstrcasestr(slurm_conf.preempt_params, "reclaim_licenses");
-#else
-	return false;
-#endif
+	return AUC_FROM_24_11(
+		xstrcasestr(slurm_conf.preempt_params, "reclaim_licenses"),
+		false);
 }
 
 /*
@@ -475,22 +458,18 @@ static inline bool auc_preempts_for_licences(void)
  */
 static inline bool auc_is_odd_licence(const licenses_t *licence)
 {
-#if AUC_VERSION_AT_LEAST(25, 5)
-	return licence->op_or || (licence->id.hres_id != NO_VAL16);
-#else
-	return false;
-#endif
+	return AUC_FROM_25_05(
+		licence->op_or || (licence->id.hres_id != NO_VAL16),
+		false);
 }
 
 /* Whether an entry of bf_licenses_initial() is of the licence that a job wants. */
 static inline bool auc_is_licence(const bf_license_t *licence,
 				  const licenses_t *want)
 {
-#if AUC_VERSION_AT_LEAST(25, 5)
-	return licence->id.lic_id == want->id.lic_id;
-#else
-	return !xstrcmp(licence->name, want->name);
-#endif
+	return AUC_FROM_25_05(
+		licence->id.lic_id == want->id.lic_id,
+		!xstrcmp(licence->name, want->name));
 }
 
 /* TRES x seconds that running jobs still may use of what a QOS grants to a user or an account. */
@@ -542,11 +521,7 @@ static inline void auc_set_pending(job_record_t *job_ptr)
  */
 static inline bool auc_has_several_qos(const job_record_t *job_ptr)
 {
-#if AUC_VERSION_AT_LEAST(24, 11)
-	return job_ptr->qos_list;
-#else
-	return false;
-#endif
+	return AUC_FROM_24_11(job_ptr->qos_list, false);
 }
 
 /* Which of its feature lists a job is scheduled by; preferred ones are not ours. */

@@ -23,46 +23,23 @@
 
 #include "engine.h"
 
+#define FUNCTIONS(X) \
+	X(abi) X(version) X(settings) X(open) X(configure) X(tiers) X(price) \
+	X(cycle) X(keep_files) X(shadow) X(status) X(last_error) \
+	X(alternatives) X(topology) X(invasic)
+
+#define DECLARE(name) __typeof__(aucsched_##name) *name;
 static struct {
-	int (*abi)(void);
-	const char *(*version)(void);
-	__typeof__(aucsched_settings) *settings;
-	__typeof__(aucsched_open) *open;
-	__typeof__(aucsched_configure) *configure;
-	__typeof__(aucsched_tiers) *tiers;
-	__typeof__(aucsched_price) *price;
-	__typeof__(aucsched_cycle) *cycle;
-	__typeof__(aucsched_keep_files) *keep_files;
-	__typeof__(aucsched_shadow) *shadow;
-	__typeof__(aucsched_status) *status;
-	__typeof__(aucsched_last_error) *last_error;
-	__typeof__(aucsched_alternatives) *alternatives;
-	__typeof__(aucsched_topology) *topology;
-	__typeof__(aucsched_invasic) *invasic;
+	FUNCTIONS(DECLARE)
 } library;
 
 static int _load(const char *path, char *why, size_t len)
 {
+#define NAME(name) { "aucsched_" #name, (void **) &library.name },
 	static const struct {
 		const char *name;
 		void **at;
-	} symbols[] = {
-		{ "aucsched_abi", (void **) &library.abi },
-		{ "aucsched_version", (void **) &library.version },
-		{ "aucsched_settings", (void **) &library.settings },
-		{ "aucsched_open", (void **) &library.open },
-		{ "aucsched_configure", (void **) &library.configure },
-		{ "aucsched_tiers", (void **) &library.tiers },
-		{ "aucsched_price", (void **) &library.price },
-		{ "aucsched_cycle", (void **) &library.cycle },
-		{ "aucsched_keep_files", (void **) &library.keep_files },
-		{ "aucsched_shadow", (void **) &library.shadow },
-		{ "aucsched_status", (void **) &library.status },
-		{ "aucsched_last_error", (void **) &library.last_error },
-		{ "aucsched_alternatives", (void **) &library.alternatives },
-		{ "aucsched_topology", (void **) &library.topology },
-		{ "aucsched_invasic", (void **) &library.invasic },
-	};
+	} symbols[] = { FUNCTIONS(NAME) };
 	void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 
 	if (!handle) {

@@ -16,10 +16,10 @@
  * All under the locks.
  */
 
-static slurm_step_id_t _batch_step_of(const job_record_t *job_ptr)
+static slurm_step_id_t _batch_step_of(uint32_t job_id)
 {
 	return (slurm_step_id_t) {
-		.job_id = job_ptr->job_id,
+		.job_id = job_id,
 		.step_id = SLURM_BATCH_SCRIPT,
 		.step_het_comp = NO_VAL,
 	};
@@ -39,7 +39,7 @@ static void _note_step(job_record_t *job_ptr)
 /* Makes room for that of launch_job(), which would be a second one. */
 static void _forget_step(job_record_t *job_ptr)
 {
-	slurm_step_id_t batch = _batch_step_of(job_ptr);
+	slurm_step_id_t batch = _batch_step_of(job_ptr->job_id);
 	step_record_t *step_ptr = find_step_record(job_ptr, &batch);
 
 	if (step_ptr)
@@ -179,13 +179,15 @@ static struct {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	bool running, stop, wanted;
-	bool asking;		/* there may be suspects left */
-	bool late;		/* auc_saver_is_late(), after the last save */
+	bool running, wanted;
 	char *dir;		/* StateSaveLocation; changed while no thread runs */
-	int64_t pause_ms;	/* the last save failed: so long none is tried; or 0 */
-	int64_t paused_us;	/* until then */
-	uint64_t failed;	/* saves in all that did */
+	/* Any thread reads them. */
+	_Atomic bool stop;
+	_Atomic bool asking;	/* there may be suspects left */
+	_Atomic bool late;	/* auc_saver_is_late(), after the last save */
+	_Atomic int64_t paused_us; /* the last save failed, and none is tried until then; or 0 */
+	_Atomic uint64_t failed; /* saves in all that did */
+	int64_t pause_ms;	/* likewise, for so long. Under saving */
 } keeper = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.wake = PTHREAD_COND_INITIALIZER,
@@ -206,32 +208,19 @@ static slurmctld_lock_t repair_locks = {
 /* For how long none is tried, since the last one failed. */
 static int64_t _pause_us(void)
 {
-	int64_t left;
-
-	slurm_mutex_lock(&keeper.lock);
-	left = keeper.pause_ms ? keeper.paused_us - auc_now_us() : 0;
-	slurm_mutex_unlock(&keeper.lock);
-	return MAX(left, 0);
+	return MAX(keeper.paused_us - auc_now_us(), 0);
 }
 
-/* Says so when it begins, and when it is over. */
+/* Says so when it begins, and when it is over. Under saving. */
 static void _count(int rc, int64_t most_pause_ms)
 {
-	bool was;
+	int64_t was = keeper.pause_ms;
 
 	if (rc == ECANCELED)	/* slurmctld ends, and saves by itself */
 		return;
-	slurm_mutex_lock(&keeper.lock);
-	was = keeper.pause_ms;
-	if (!rc) {
-		keeper.pause_ms = 0;
-	} else {
-		keeper.failed++;
-		keeper.pause_ms = was ? MIN(2 * keeper.pause_ms, most_pause_ms) :
-			PAUSE_MS;
-		keeper.paused_us = auc_now_us() + keeper.pause_ms * 1000;
-	}
-	slurm_mutex_unlock(&keeper.lock);
+	keeper.pause_ms = !rc ? 0 : was ? MIN(2 * was, most_pause_ms) : PAUSE_MS;
+	keeper.paused_us = rc ? auc_now_us() + keeper.pause_ms * 1000 : 0;
+	keeper.failed += rc != 0;
 	if (rc && !was)
 		error("aucsched: Slurm's state could not be saved in %d ms: %s; jobs start all the same",
 		      SAVE_MS, (rc == EBUSY) ? "it is still being written" :
@@ -240,32 +229,29 @@ static void _count(int rc, int64_t most_pause_ms)
 		info("aucsched: Slurm's state is saved in time again");
 }
 
-static int _save(void)
-{
-	size_t mark = auc_journal_mark();
-	int rc = auc_saver_probe(keeper.dir);
-
-	if (rc) {
-		_count(rc, MOST_PROBE_PAUSE_MS);
-		return rc;
-	}
-	rc = auc_saver_save(keeper.dir, SAVE_MS);
-	if (!rc)
-		auc_journal_forget(mark, time(NULL));
-	_count(rc, MOST_PAUSE_MS);
-	return rc;
-}
-
 /* The keeper's thread looks after Slurm's as long as that is late. Under saving. */
 static void _note_late(void)
 {
 	bool late = auc_saver_is_late();
 
 	slurm_mutex_lock(&keeper.lock);
-	keeper.late = late;
-	if (late)
+	if ((keeper.late = late))
 		slurm_cond_signal(&keeper.wake);
 	slurm_mutex_unlock(&keeper.lock);
+}
+
+/* Under saving. */
+static int _save(void)
+{
+	size_t mark = auc_journal_mark();
+	int rc = auc_saver_probe(keeper.dir);
+	bool may_save = !rc;
+
+	if (may_save && !(rc = auc_saver_save(keeper.dir, SAVE_MS)))
+		auc_journal_forget(mark, time(NULL));
+	_count(rc, may_save ? MOST_PAUSE_MS : MOST_PROBE_PAUSE_MS);
+	_note_late();
+	return rc;
 }
 
 extern int auc_keeper_save(void)
@@ -273,12 +259,7 @@ extern int auc_keeper_save(void)
 	int rc;
 
 	slurm_mutex_lock(&saving);
-	if (_pause_us()) {
-		rc = EAGAIN;
-	} else {
-		rc = _save();
-		_note_late();
-	}
+	rc = _pause_us() ? EAGAIN : _save();
 	slurm_mutex_unlock(&saving);
 	if (rc && (rc != ECANCELED))
 		auc_keeper_want();	/* again, after the pause */
@@ -287,12 +268,7 @@ extern int auc_keeper_save(void)
 
 extern uint64_t auc_keeper_failed(void)
 {
-	uint64_t failed;
-
-	slurm_mutex_lock(&keeper.lock);
-	failed = keeper.failed;
-	slurm_mutex_unlock(&keeper.lock);
-	return failed;
+	return keeper.failed;
 }
 
 extern void auc_keeper_want(void)
@@ -428,11 +404,7 @@ typedef enum { THERE, MISSING, UNKNOWN } answer_t;
 /* Asks a node for the processes of a job's batch script. No lock: it may take its time. */
 static answer_t _ask(const suspect_t *suspect)
 {
-	slurm_step_id_t step = {
-		.job_id = suspect->job_id,
-		.step_id = SLURM_BATCH_SCRIPT,
-		.step_het_comp = NO_VAL,
-	};
+	slurm_step_id_t step = _batch_step_of(suspect->job_id);
 	slurm_msg_t question, reply;
 	answer_t answer = UNKNOWN;
 
@@ -578,24 +550,9 @@ static bool _settle(const suspect_t *suspect)
 	}
 }
 
-static bool _read(const bool *flag)
-{
-	bool value;
-
-	slurm_mutex_lock(&keeper.lock);
-	value = *flag;
-	slurm_mutex_unlock(&keeper.lock);
-	return value;
-}
-
-static bool _stopped(void)
-{
-	return _read(&keeper.stop);
-}
-
 extern bool auc_keeper_asks(void)
 {
-	return _read(&keeper.asking);
+	return keeper.asking;
 }
 
 static void _clear(suspect_t *suspect)
@@ -618,7 +575,7 @@ static bool _ask_some(void)
 
 		if (!suspect->node)
 			continue;
-		if ((asked++ < ASK_BATCH) && !_stopped() && _settle(suspect))
+		if ((asked++ < ASK_BATCH) && !keeper.stop && _settle(suspect))
 			_clear(suspect);
 		else
 			left++;
@@ -634,9 +591,7 @@ static void _free_suspects(void)
 		_clear(&suspects[i]);
 	xfree(suspects);
 	suspects_len = suspects_next = 0;
-	slurm_mutex_lock(&keeper.lock);
 	keeper.asking = false;
-	slurm_mutex_unlock(&keeper.lock);
 }
 
 /* ---- the thread ---- */
@@ -672,17 +627,6 @@ static bool _wait(int64_t rested_us, int64_t due_us)
 	return wanted;
 }
 
-/* Without Slurm's thread nothing at all is saved, whoever asks for it. */
-static void _mend(void)
-{
-	if (!_read(&keeper.late))
-		return;
-	slurm_mutex_lock(&saving);
-	auc_saver_mend();
-	_note_late();
-	slurm_mutex_unlock(&saving);
-}
-
 /* Until when it rests after a save that began then. */
 static int64_t _rested_us(int64_t begin_us)
 {
@@ -698,17 +642,22 @@ static void *_run(void *arg)
 	int64_t rested_us = 0, ask_us = auc_now_us() + ASK_EVERY_MS * 1000;
 
 	prctl(PR_SET_NAME, "auckeeper", NULL, NULL, NULL);
-	while (!_stopped()) {
-		bool asking = auc_keeper_asks();
+	while (!keeper.stop) {
+		bool asking = keeper.asking;
 		bool save = _wait(rested_us, asking ? ask_us : INT64_MAX);
 		int64_t begin_us = auc_now_us();
 
-		_mend();
-		if (save && !_stopped()) {
+		if (keeper.late) {	/* nothing at all is saved without Slurm's thread */
+			slurm_mutex_lock(&saving);
+			auc_saver_mend();
+			_note_late();
+			slurm_mutex_unlock(&saving);
+		}
+		if (save && !keeper.stop) {
 			(void) auc_keeper_save();
 			rested_us = _rested_us(begin_us);
 		}
-		if (asking && (begin_us >= ask_us) && !_stopped()) {
+		if (asking && (begin_us >= ask_us) && !keeper.stop) {
 			if (!_ask_some())
 				_free_suspects();
 			ask_us = auc_now_us() + ASK_EVERY_MS * 1000;

@@ -184,16 +184,12 @@ static const auc_memo_t *_memo(const job_record_t *job_ptr)
 	return memo;
 }
 
-/* Not so of one that was cancelled while it waited, which Slurm says to have started then. */
-static bool _has_started(const job_record_t *job_ptr)
-{
-	return job_ptr->nodes && job_ptr->nodes[0] && job_ptr->start_time;
-}
-
 /* A start or an end of the second in which was looked last may be told twice. */
 static void _look_at(const job_record_t *job_ptr)
 {
-	bool over = IS_JOB_FINISHED(job_ptr), started = _has_started(job_ptr);
+	/* Slurm says of one that was cancelled while it waited that it has started then. */
+	bool started = job_ptr->nodes && job_ptr->nodes[0] && job_ptr->start_time;
+	bool over = IS_JOB_FINISHED(job_ptr);
 	bool begun = started && (job_ptr->start_time >= shadow.since);
 	const auc_memo_t *memo;
 	struct aucsched_run run;
@@ -224,22 +220,17 @@ static void _look_at(const job_record_t *job_ptr)
 	_add(run);
 }
 
-/* When the file was last written; 0: there is none. */
-static time_t _written(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) ? 0 : st.st_mtime;
-}
-
 extern void auc_shadow_look(const char *path)
 {
 	time_t now = time(NULL);
 	job_record_t *job_ptr;
+	struct stat st;
 
 	/* What was started while slurmctld was down for a moment is told too. */
-	if (!shadow.since && ((shadow.since = _written(path)) + DOWN_SECONDS < now))
-		shadow.since = now;
+	if (!shadow.since)
+		shadow.since = (stat(path, &st) ||
+				(st.st_mtime + DOWN_SECONDS < now)) ?
+			now : st.st_mtime;
 	AUC_EACH(job_ptr, job_list)
 		_look_at(job_ptr);
 	shadow.since = now;

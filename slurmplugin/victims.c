@@ -27,14 +27,6 @@ typedef struct {
 	size_t cap;
 } auc_ends_t;
 
-/* _preempt_jobs() reads it when it is called first. */
-static void _read_signal(void)
-{
-	preempt_send_user_signal =
-		xstrcasestr(slurm_conf.slurmctld_params,
-			    "preempt_send_user_signal") != NULL;
-}
-
 /* Has one be preempted that may have a grace time, or had one. RET whether it ran */
 static bool _end(uint32_t victim, job_record_t *preemptor)
 {
@@ -62,7 +54,10 @@ static uint32_t _ends_all(const auc_ends_t *ends)
 {
 	uint32_t ended = 0;
 
-	_read_signal();
+	/* Which Slurm's _preempt_jobs() reads when it is called first. */
+	preempt_send_user_signal =
+		xstrcasestr(slurm_conf.slurmctld_params,
+			    "preempt_send_user_signal") != NULL;
 	for (uint32_t i = 0; i < ends->len; i++) {
 		job_record_t *preemptor =
 			find_job_record(ends->of[i].preemptor);
@@ -201,26 +196,24 @@ static void _note_named(job_record_t *job_ptr, void *arg)
 	}
 }
 
-/* The job ids of those who have to end for a start. RET xfree() */
-static uint32_t *_victims_of(const round_t *round,
-			     const struct aucsched_decision *decision)
+static uint32_t _victim(const round_t *round, uint32_t i)
 {
-	uint32_t *ids = xcalloc(decision->victims, sizeof(*ids));
+	return round->s->runners[round->out->victims[i]].job_id;
+}
 
-	for (uint32_t i = 0; i < decision->victims; i++)
-		ids[i] = round->s->runners[round->out->victims[
-			decision->first_victim + i]].job_id;
-	return ids;
+/* Adds what some of the decisions' victims hold. */
+static void _add_cores(const round_t *round, uint32_t first, uint32_t len,
+		       bitstr_t **cores)
+{
+	for (uint32_t i = first; i < first + len; i++) {
+		job_record_t *job_ptr = find_job_record(_victim(round, i));
+
+		if (job_ptr && auc_holds_nodes(job_ptr))
+			auc_cores_add(job_ptr->job_resrcs, cores);
+	}
 }
 
 /* ---- places ---- */
-
-static void _tell_waits(job_record_t *job_ptr)
-{
-	job_ptr->state_reason = WAIT_RESOURCES;
-	xfree(job_ptr->state_desc);
-	last_job_update = time(NULL);
-}
 
 static void _keep(round_t *round, uint32_t row, job_record_t *job_ptr,
 		  const auc_pin_t *pin, const named_t *named)
@@ -230,7 +223,9 @@ static void _keep(round_t *round, uint32_t row, job_record_t *job_ptr,
 			     job_ptr->job_id);
 	auc_hold_add(round->s, round->out, row, job_ptr, named->ids, named->len,
 		     _ends_until(time(NULL)));
-	_tell_waits(job_ptr);
+	job_ptr->state_reason = WAIT_RESOURCES;
+	xfree(job_ptr->state_desc);
+	last_job_update = time(NULL);
 	for (int n = 0; n < node_record_count; n++) {
 		if (!pin->cores[n])
 			continue;
@@ -257,7 +252,7 @@ static bitstr_t **_room(const round_t *round, bitstr_t **later,
 }
 
 /* The cores of those who are to end for this start, as far as no other has them. RET auc_cores_free() */
-static bitstr_t **_later_for(const round_t *round, const uint32_t *victims,
+static bitstr_t **_later_for(const round_t *round,
 			     const struct aucsched_decision *decision)
 {
 	bitstr_t **later = xcalloc(node_record_count, sizeof(*later));
@@ -268,12 +263,7 @@ static bitstr_t **_later_for(const round_t *round, const uint32_t *victims,
 		for (uint32_t n = segment->first; n <= segment->last; n++)
 			if (round->later[n])
 				later[n] = bit_alloc(bit_size(round->later[n]));
-	for (uint32_t i = 0; i < decision->victims; i++) {
-		job_record_t *job_ptr = find_job_record(victims[i]);
-
-		if (job_ptr && auc_holds_nodes(job_ptr))
-			auc_cores_add(job_ptr->job_resrcs, later);
-	}
+	_add_cores(round, decision->first_victim, decision->victims, later);
 	for (int n = 0; n < node_record_count; n++)
 		if (later[n])
 			bit_and(later[n], round->later[n]);
@@ -283,14 +273,16 @@ static bitstr_t **_later_for(const round_t *round, const uint32_t *victims,
 static void _ask(round_t *round, uint32_t row)
 {
 	const struct aucsched_decision *decision = &round->out->decisions[row];
-	uint32_t *victims = _victims_of(round, decision);
-	bitstr_t **later = _later_for(round, victims, decision), **room;
+	uint32_t *victims = xcalloc(decision->victims, sizeof(*victims));
+	bitstr_t **later = _later_for(round, decision), **room;
 	auc_pin_t pin = { .may_preempt = true, .victims = victims,
 			  .victims_len = decision->victims,
 			  .got = _note_named };
 	named_t named = { .pin = &pin };
 	job_record_t *job_ptr = NULL;
 
+	for (uint32_t i = 0; i < decision->victims; i++)
+		victims[i] = _victim(round, decision->first_victim + i);
 	pin.arg = &named;
 	if (auc_pin_make_room(&pin, round->out->segments +
 			      decision->first_segment, decision->segments,
@@ -354,19 +346,8 @@ static void _look_at_cores(round_t *round)
 	for (int n = 0; n < node_record_count; n++)
 		if (round->idle[n])
 			round->later[n] = bit_alloc(bit_size(round->idle[n]));
+	_add_cores(round, 0, round->out->victims_len, round->later);
 	FREE_NULL_BITMAP(nodes);
-}
-
-static void _add_later(round_t *round)
-{
-	for (uint32_t i = 0; i < round->out->victims_len; i++) {
-		uint32_t running = round->out->victims[i];
-		job_record_t *job_ptr =
-			find_job_record(round->s->runners[running].job_id);
-
-		if (job_ptr && auc_holds_nodes(job_ptr))
-			auc_cores_add(job_ptr->job_resrcs, round->later);
-	}
 }
 
 extern uint32_t auc_preempt(const auc_snapshot_t *s,
@@ -383,7 +364,6 @@ extern uint32_t auc_preempt(const auc_snapshot_t *s,
 	    (s->in.nodes_len != node_record_count))
 		return 0;
 	_look_at_cores(&round);
-	_add_later(&round);
 	for (uint32_t row = 0; (row < s->in.jobs_len) &&
 	     (auc_now_us() < end_us); row++) {
 		if (!_waits(&round, row))
