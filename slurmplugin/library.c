@@ -388,7 +388,6 @@ static bool _here(const auc_call_t *call, const void *array, size_t len,
 			(len * size <= AUC_ENGINE_BYTES - at));
 }
 
-
 /* Where a text of the engine's buffer is in ours. */
 static const char *_moved(const char *lent, const char *text, char *buf,
 			  size_t len)
@@ -483,31 +482,34 @@ static const char **_put_texts(auc_call_t *call, const char *const *texts,
 	return put;
 }
 
-/* xfree() */
-static void *_copied(const void *array, size_t len, size_t size)
+/*
+ * Copies an array out of the memory, into which the engine might write when it has answered: what is
+ * checked is a copy. RET false if it is not there as a whole
+ */
+static bool _take_array(const auc_library_t *library, const void *from,
+			void **own, size_t *cap, size_t len, size_t size)
 {
-	return (array && len) ? memcpy(xcalloc(len, size), array, len * size) :
-		NULL;
+	if (!_here(library->call, from, len, size))
+		return false;
+	*own = auc_grow(*own, cap, len, size);
+	if (len)
+		memcpy(*own, from, len * size);
+	return true;
 }
+
+#define TAKE(out, array, len)						\
+	(_take_array(library, out->array, (void **) &library->array,	\
+		     &library->array##_cap, len, sizeof(*out->array)) && \
+	 ((out->array = library->array), true))
 
 static bool _take_topology(auc_library_t *library, uint32_t nodes,
 			   struct aucsched_topology *out)
 {
 	*out = library->call->tree;
-	if ((out->switches && !_here(library->call, out->switches,
-				     out->switches_len,
-				     sizeof(*out->switches))) ||
-	    (out->leaves && !_here(library->call, out->leaves, nodes,
-				   sizeof(*out->leaves))) ||
+	if ((out->switches && !TAKE(out, switches, out->switches_len)) ||
+	    (out->leaves && !TAKE(out, leaves, nodes)) ||
 	    (out->switches_len && (!out->switches || !out->leaves)))
 		return false;
-	xfree(library->switches);
-	xfree(library->leaves);
-	library->switches = _copied(out->switches, out->switches_len,
-				    sizeof(*out->switches));
-	library->leaves = _copied(out->leaves, nodes, sizeof(*out->leaves));
-	out->switches = library->switches;
-	out->leaves = library->leaves;
 	for (uint32_t i = 0; i < out->switches_len; i++)
 		if ((out->switches[i].parent >= out->switches_len) &&
 		    (out->switches[i].parent != AUCSCHED_NO_SWITCH))
@@ -609,10 +611,7 @@ static bool _sound_decision(const struct aucsched_decision *decision,
 static bool _sound(const struct aucsched_input *in,
 		   const struct aucsched_output *out)
 {
-	if ((out->decisions_len != in->jobs_len) ||
-	    (out->decisions_len && !out->decisions) ||
-	    (out->segments_len && !out->segments) ||
-	    (out->victims_len && !out->victims))
+	if (out->decisions_len != in->jobs_len)
 		return false;
 	for (uint32_t i = 0; i < out->segments_len; i++)
 		if ((out->segments[i].first > out->segments[i].last) ||
@@ -625,29 +624,6 @@ static bool _sound(const struct aucsched_input *in,
 	for (uint32_t i = 0; i < out->decisions_len; i++)
 		if (!_sound_decision(out->decisions + i, in, out))
 			return false;
-	return true;
-}
-
-/* The engine might write into the memory when it has answered: what is checked is a copy. */
-static bool _take(auc_library_t *library, struct aucsched_output *out)
-{
-#define TAKE(array)							\
-	do {								\
-		if (!_here(library->call, out->array, out->array##_len,	\
-			   sizeof(*out->array)))			\
-			return false;					\
-		AUC_GROW(library->array, library->array##_cap,		\
-			 out->array##_len);				\
-		if (out->array##_len)					\
-			memcpy(library->array, out->array,		\
-			       out->array##_len * sizeof(*out->array));	\
-		out->array = library->array;				\
-	} while (0)
-	*out = library->call->out;
-	TAKE(decisions);
-	TAKE(segments);
-	TAKE(victims);
-#undef TAKE
 	return true;
 }
 
@@ -676,8 +652,11 @@ extern int auc_library_decide(auc_library_t *library,
 	if (_ask(library, library->deadline_ms + ANSWER_MS))
 		return SLURM_ERROR;
 	*shift = call->shift;
-	if (!_take(library, out) || !_sound(in, out) || (*shift < 0) ||
-	    (*shift > 63))
+	*out = call->out;
+	if (!TAKE(out, decisions, out->decisions_len) ||
+	    !TAKE(out, segments, out->segments_len) ||
+	    !TAKE(out, victims, out->victims_len) || !_sound(in, out) ||
+	    (*shift < 0) || (*shift > 63))
 		return _lie(library);
 	library->pause_us = 0;
 	(void) _fail(library, "%s", call->error);

@@ -36,7 +36,7 @@ typedef struct auc_library {
 	uint32_t *victims;
 	struct aucsched_switch *switches;
 	uint32_t *leaves;
-	size_t decisions_cap, segments_cap, victims_cap;
+	size_t decisions_cap, segments_cap, victims_cap, switches_cap, leaves_cap;
 } auc_library_t;
 
 /*

@@ -590,42 +590,27 @@ static void _look_at_overdue(overdue_round_t *round, const row_t *row, auc_memo_
 		;
 }
 
-/* Those who could start are asked about now and then, and when they are due. */
-static void _look_at_known(overdue_round_t *round)
+/* Those who could start are asked about now and then, and when they are due; and the others in turn. */
+static void _look_at_all(overdue_round_t *round)
 {
-	for (size_t i = 0; (i < watch.len) && !_is_over(round); i++) {
-		const row_t *row = &watch.rows[i];
-		auc_memo_t *memo = auc_memo_find(row->job_id);
+	size_t first = 0;
 
-		if (!memo || !memo->could_us)
-			continue;
-		watch.could = true;
-		if (_is_due(row, memo) ||
-		    (watch.now_us - memo->asked_us >= watch.net_s * 125000LL))
-			_look_at_overdue(round, row, memo);
-	}
-}
-
-/* The row that comes after the one that was looked at last. */
-static size_t _next_row(void)
-{
 	for (size_t i = 0; i < watch.len; i++)
 		if (watch.rows[i].job_id == watch.last)
-			return i + 1;
-	return 0;
-}
-
-/* And the others in turn. */
-static void _look_at_others(overdue_round_t *round)
-{
-	size_t first = _next_row();
-
-	for (size_t i = 0; (i < watch.len) && !_is_over(round); i++) {
-		const row_t *row = &watch.rows[(first + i) % watch.len];
+			first = i + 1;
+	for (size_t i = 0; (i < 2 * watch.len) && !_is_over(round); i++) {
+		bool known = i < watch.len;
+		const row_t *row = &watch.rows[known ? i :
+					       (first + i) % watch.len];
 		auc_memo_t *memo = auc_memo_find(row->job_id);
 
-		watch.last = row->job_id;
-		if (memo && !memo->could_us)
+		if (!known)
+			watch.last = row->job_id;
+		if (!memo || (known == !memo->could_us))
+			continue;
+		watch.could |= known;
+		if (!known || _is_due(row, memo) ||
+		    (watch.now_us - memo->asked_us >= watch.net_s * 125000LL))
 			_look_at_overdue(round, row, memo);
 	}
 }
@@ -658,10 +643,8 @@ extern auc_overdue_t auc_overdue_ask(const auc_snapshot_t *s,
 	round->out = out;
 	round->until_us = auc_now_us() + MOST_US;
 	round->idle = auc_idle_cores(avail_node_bitmap);
-	if (_is_any_idle(round)) {
-		_look_at_known(round);
-		_look_at_others(round);
-	}
+	if (_is_any_idle(round))
+		_look_at_all(round);
 	result.started = round->started;
 	result.waits = watch.could || _is_over(round);
 	auc_cores_free(round->idle);

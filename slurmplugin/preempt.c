@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "common.h"
@@ -69,19 +70,19 @@ typedef struct {
 static struct {
 	asked_t asked[ASKED];
 	int asked_len, keys_len;
-	uint32_t *by_id;	/* indices of running jobs, by job id */
+	struct by_id {
+		uint32_t job_id, running; /* running: index */
+	} *by_id;		/* sorted */
 	uint32_t by_id_len;
 	size_t by_id_cap;
 	bool *in_answer;	/* by running job: the last answer has it */
 	size_t in_answer_cap;
 } rights;
 
-static const auc_snapshot_t *sorted;	/* for _by_id() */
-
 static int _by_id(const void *x, const void *y)
 {
-	uint32_t a = sorted->runners[*(const uint32_t *) x].job_id;
-	uint32_t b = sorted->runners[*(const uint32_t *) y].job_id;
+	uint32_t a = ((const struct by_id *) x)->job_id;
+	uint32_t b = ((const struct by_id *) y)->job_id;
 
 	return (a > b) - (a < b);
 }
@@ -95,28 +96,9 @@ extern void auc_rights_begin(auc_snapshot_t *s, bool priced)
 	AUC_GROW(rights.in_answer, rights.in_answer_cap, s->in.running_len + 1);
 	for (uint32_t i = 0; priced && (i < s->in.running_len); i++)
 		if (s->runners[i].job_id)
-			rights.by_id[rights.by_id_len++] = i;
-	sorted = s;
-	qsort(rights.by_id, rights.by_id_len, sizeof(uint32_t), _by_id);
-}
-
-/* The index of a running job; running_len: there is none to be priced. */
-static uint32_t _running(const auc_snapshot_t *s, uint32_t job_id)
-{
-	uint32_t low = 0, high = rights.by_id_len;
-
-	while (low < high) {
-		uint32_t mid = (low + high) / 2;
-
-		if (s->runners[rights.by_id[mid]].job_id < job_id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if ((low == rights.by_id_len) ||
-	    (s->runners[rights.by_id[low]].job_id != job_id))
-		return s->in.running_len;
-	return rights.by_id[low];
+			rights.by_id[rights.by_id_len++] =
+				(struct by_id) { s->runners[i].job_id, i };
+	qsort(rights.by_id, rights.by_id_len, sizeof(*rights.by_id), _by_id);
 }
 
 /* On nodes that are busy with others' ends Slurm starts nobody. */
@@ -151,10 +133,12 @@ static bool _ask(const auc_snapshot_t *s, job_record_t *job_ptr)
 		return false;
 	any = list_count(candidates);
 	AUC_EACH(candidate, candidates) {
-		uint32_t i = _running(s, candidate->job_id);
+		struct by_id key = { candidate->job_id }, *found =
+			bsearch(&key, rights.by_id, rights.by_id_len,
+				sizeof(key), _by_id);
 
-		if ((i < s->in.running_len) && _may_be_priced(candidate))
-			rights.in_answer[i] = true;
+		if (found && _may_be_priced(candidate))
+			rights.in_answer[found->running] = true;
 	}
 	FREE_NULL_LIST(candidates);
 	return any;

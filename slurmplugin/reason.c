@@ -26,52 +26,34 @@ extern void auc_verdict_quiet(bool on)
 	quiet = on;
 }
 
-/* The part " NAME..." of a note up to the next blank; NULL: none. */
-static const char *_part(const char *note, size_t len, const char *name,
-			 size_t *part_len)
-{
-	size_t name_len = strlen(name);
-
-	for (size_t i = 0; i + name_len <= len; i++) {
-		if (strncmp(note + i, name, name_len))
-			continue;
-		*part_len = name_len;
-		while ((i + *part_len < len) && (note[i + *part_len] != ' '))
-			(*part_len)++;
-		return note + i;
-	}
-	return NULL;
-}
-
 /* Whether a note says the word and the detail, whatever comes behind. */
-static bool _says(const char *note, size_t len, const char *text)
+static bool _says(const char *note, const char *text)
 {
-	size_t text_len = strlen(text);
+	size_t len = strlen(text);
 
-	return (len > text_len) && !strncmp(note, text, text_len) &&
-		(!strncmp(note + text_len, " since=", 7) ||
-		 !strncmp(note + text_len, " lost=", 6));
+	return !strncmp(note, text, len) && (!strncmp(note + len, " since=", 7) ||
+					     !strncmp(note + len, " lost=", 6));
 }
 
 /* IN lost - " lost=...", or NULL: what an older note says of that */
 static void _write(job_record_t *job_ptr, const char *text, const char *lost)
 {
-	size_t len, part_len;
-	const char *note = auc_note_find(job_ptr->system_comment, KEY, &len);
-	const char *part = NULL;
-	char *value;
+	size_t len = 0;
+	const char *found = auc_note_find(job_ptr->system_comment, KEY, &len);
+	char *note = found ? xstrndup(found, len) : xstrdup(""), *value;
+	const char *older = lost ? NULL : strstr(note, " lost=");
 
-	if (quiet || (note && _says(note, len, text) && !lost))
-		return;
-	value = xstrdup(text);
-	if (lost)
-		xstrcat(value, lost);
-	else if (note && (part = _part(note, len, " lost=", &part_len)))
-		xstrncat(value, part, part_len);
-	xstrfmtcat(value, " since=%lld", (long long) time(NULL));
-	auc_note_set(&job_ptr->system_comment, KEY, value);
-	xfree(value);
-	last_job_update = time(NULL);
+	if (!quiet && (lost || !_says(note, text))) {
+		value = xstrdup_printf("%s%s%.*s since=%lld", text,
+				       lost ? lost : "",
+				       older ? (int) strcspn(older + 1, " ") + 1 : 0,
+				       older ? older : "",
+				       (long long) time(NULL));
+		auc_note_set(&job_ptr->system_comment, KEY, value);
+		xfree(value);
+		last_job_update = time(NULL);
+	}
+	xfree(note);
 }
 
 extern void auc_verdict_tell(job_record_t *job_ptr, const char *word,

@@ -565,17 +565,12 @@ static file_t _file(const char *dir)
 	struct stat status;
 	file_t file = { 0 };
 
-	if (!stat(path, &status))
-		file = (file_t) { status.st_ino, status.st_mtim };
+	if (!stat(path, &status)) {
+		file.number = status.st_ino;
+		file.written = status.st_mtim;
+	}
 	xfree(path);
 	return file;
-}
-
-static bool _is_same(const file_t *a, const file_t *b)
-{
-	return (a->number == b->number) &&
-		(a->written.tv_sec == b->written.tv_sec) &&
-		(a->written.tv_nsec == b->written.tv_nsec);
 }
 
 /* Notes the file if it is another one than that of before. RET whether it is */
@@ -583,7 +578,7 @@ static bool _is_new(const char *dir, file_t *seen)
 {
 	file_t now = _file(dir);
 
-	if (!now.number || _is_same(seen, &now))	/* none: just being replaced */
+	if (!now.number || !memcmp(seen, &now, sizeof(now)))	/* none: just being replaced */
 		return false;
 	*seen = now;
 	return true;
