@@ -535,19 +535,6 @@ static int64_t _save_and_launch(bool save)
 	return _unlock_launched(since, agents, retries);
 }
 
-/* What has been started since the last time, into the status. */
-static void _count_starts(void)
-{
-	status.started += starts.started;
-	status.starts_failed += starts.failed;
-	auc_misses_add(&status.misses, &starts.misses);
-	status.readers += starts.readers;
-	status.holders += starts.holders;
-	starts.started = starts.failed = starts.stale = 0;
-	starts.readers = starts.holders = 0;
-	memset(&starts.misses, 0, sizeof(starts.misses));
-}
-
 /*
  * Starts in batches, with the locks free in between. Saving takes half of the time at most: with a
  * long queue it takes longer than a batch, and several are saved and launched together.
@@ -586,7 +573,6 @@ static int64_t _start(const struct aucsched_output *out)
 		if (starts.launches_len)
 			held += _save_and_launch(true);
 	}
-	_count_starts();
 	return held;
 }
 
@@ -727,7 +713,6 @@ static void _cycle(bool wanted)
 	}
 	locked = _unlock(since);
 	auc_figure_add(&status.snapshot_us, locked);
-	_count_starts();
 	if (started)
 		locked += _save_and_launch(true);
 	if (!snapshot.in.jobs_len) {
@@ -881,6 +866,11 @@ static void _write_status(int64_t now_ms, bool at_once)
 	if (!status.journal)
 		status.journal = "on";
 	status.saves_failed = auc_keeper_failed();
+	status.started = starts.started;
+	status.starts_failed = starts.failed;
+	status.misses = starts.misses;
+	status.readers = starts.readers;
+	status.holders = starts.holders;
 	status.left_wait_s = auc_left_waits();
 	auc_status_write(&status, &settings, &library, &snapshot, state_dir);
 }

@@ -104,12 +104,12 @@ typedef struct {
 } auc_launch_t;
 
 typedef struct {
-	uint32_t started;
-	uint32_t failed;	/* Slurm refused, or gave other cores than the bid's */
+	/* Since slurmctld began: */
+	uint64_t started;
+	uint64_t failed;	/* Slurm refused, or gave other cores than the bid's */
 	auc_misses_t misses;	/* these, by reason */
-	uint32_t readers;	/* of those started: jobs that name an input file, */
-	uint32_t holders;	/* and of these, on nodes that all hold it */
-	uint32_t stale;		/* the job or its nodes have changed since the snapshot */
+	uint64_t readers;	/* of those started: jobs that name an input file, */
+	uint64_t holders;	/* and of these, on nodes that all hold it */
 	uint64_t next;		/* turn to go on with: see auc_all_tried() */
 	auc_launch_t *launches;	/* of jobs that are to be launched */
 	size_t launches_len, launches_cap;

@@ -491,14 +491,11 @@ static void _start_failed(const auc_snapshot_t *s, uint32_t row,
 		/*
 		 * By the reason that the job has now. With fewer nodes it may be Slurm's to start.
 		 */
-		starts->stale++;
 		auc_missed(job_ptr, rc);
 		last_job_update = time(NULL);
-	} else if (s->rows[row].loose && _is_contended(s, pin, idle))
-		starts->stale++;
-	else {
+	} else if (!s->rows[row].loose || !_is_contended(s, pin, idle)) {
 		starts->failed++;
-		auc_miss(&starts->misses, slurm_strerror(rc), 1);
+		auc_miss(&starts->misses, slurm_strerror(rc));
 		auc_missed(job_ptr, rc);
 	}
 }
@@ -612,7 +609,6 @@ extern bool auc_start_row(const auc_snapshot_t *s,
 			  idle, r->binds_gpus) ||
 	    !_pin_share(&pin, s, out, row) ||
 	    !(job_ptr = _take(s, row, decision, &pin))) {
-		starts->stale++;
 		auc_pin_free(&pin);
 		return false;
 	}
@@ -629,7 +625,7 @@ extern bool auc_start_row(const auc_snapshot_t *s,
 	auc_kept_free(&kept);
 	if (!_as_decided(job_ptr, &pin, r->loose)) {
 		starts->failed++;
-		auc_miss(&starts->misses, "other cores than the bid's", 1);
+		auc_miss(&starts->misses, "other cores than the bid's");
 		info("aucsched: %pJ got other cores than its bid's", job_ptr);
 	}
 	auc_will_launch(starts, job_ptr);
@@ -649,10 +645,8 @@ extern job_record_t *auc_start_ask(const auc_snapshot_t *s,
 	auc_kept_t kept = { 0 };
 	int rc;
 
-	if (!job_ptr) {
-		starts->stale++;
+	if (!job_ptr)
 		return NULL;
-	}
 	rc = _attempt(s, row, decision, job_ptr, pin, room, hooks, &kept);
 	if (pin->asked && (rc != ESLURM_ACCOUNTING_POLICY))
 		return job_ptr;

@@ -129,7 +129,7 @@ extern bool auc_start_row(const auc_snapshot_t *snapshot,
  * job of its own then.
  * IN pin - a question, with pin->got
  * IN room - any of these cores will do for a job that is loose
- * RET the job; or NULL, and that counts as a failed or stale start
+ * RET the job; or NULL
  */
 extern job_record_t *auc_start_ask(const auc_snapshot_t *snapshot,
 				   const struct aucsched_output *out,

@@ -228,12 +228,10 @@ extern void auc_memo_free(void)
 #define MISSES 3
 #define LEFT_SECONDS 300
 
-extern void auc_miss(auc_misses_t *misses, const char *why, uint64_t count)
+extern void auc_miss(auc_misses_t *misses, const char *why)
 {
 	int i = 0;
 
-	if (!count)
-		return;
 	while ((i < misses->len) &&
 	       strncmp(misses->of[i].why, why, AUCSCHED_MISS_SIZE - 1))
 		i++;
@@ -246,13 +244,7 @@ extern void auc_miss(auc_misses_t *misses, const char *why, uint64_t count)
 		snprintf(misses->of[i].why, AUCSCHED_MISS_SIZE, "%s", why);
 		misses->len = i + 1;
 	}
-	misses->of[i].count += count;
-}
-
-extern void auc_misses_add(auc_misses_t *misses, const auc_misses_t *more)
-{
-	for (int i = 0; i < more->len; i++)
-		auc_miss(misses, more->of[i].why, more->of[i].count);
+	misses->of[i].count++;
 }
 
 extern void auc_missed(job_record_t *job_ptr, int rc)

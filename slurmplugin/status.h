@@ -51,8 +51,7 @@ extern void auc_memo_free(void);
 typedef struct aucsched_misses auc_misses_t;
 
 /* Counts. IN why - such as slurm_strerror()'s; those of many kinds are "other" */
-extern void auc_miss(auc_misses_t *misses, const char *why, uint64_t count);
-extern void auc_misses_add(auc_misses_t *misses, const auc_misses_t *more);
+extern void auc_miss(auc_misses_t *misses, const char *why);
 
 /* A start failed, with an error of Slurm's. Under the locks. */
 extern void auc_missed(job_record_t *job_ptr, int rc);

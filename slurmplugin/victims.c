@@ -291,8 +291,7 @@ static void _ask(round_t *round, uint32_t row)
 		job_ptr = auc_start_ask(round->s, round->out, row, &pin, room,
 					round->hooks, round->starts);
 		auc_cores_free(room);
-	} else
-		round->starts->stale++;
+	}
 	if (job_ptr && named.len)
 		_keep(round, row, job_ptr, &pin, &named);
 	else if (job_ptr)	/* nobody has to end by what Slurm says */
