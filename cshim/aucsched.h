@@ -55,8 +55,9 @@ extern "C" {
 /* Raised whenever a structure, a code or a meaning below changes. 5: further resources, 6: quotas, 7: switches,
  * 8: shares of GPUs, and preemption, 9: aucsched_settings(),
  * aucsched_shadow(), aucsched_status(), aucsched_tiers(), aucsched_price() and aucsched_keep_files(), 10: aucsched_alternatives() and
- * aucsched_topology(); neither offers nor worker processes, 11: aucsched_invasic(). */
-#define AUCSCHED_ABI 11
+ * aucsched_topology(); neither offers nor worker processes, 11: aucsched_invasic(), 12: aucsched_price() sets
+ * classes. */
+#define AUCSCHED_ABI 12
 
 /* Return values. */
 #define AUCSCHED_OK 0
@@ -505,12 +506,14 @@ struct aucsched_stake {
 	uint32_t order;      /* those with lower ones are to go first */
 	uint64_t cores;      /* that it holds, in all */
 	int64_t ran;         /* s; a new run begins from nothing */
+	uint64_t answers;    /* bit k: it may be preempted by jobs with bit k of preempts */
 	uint8_t cancelled;   /* somebody has to submit it anew */
 	uint8_t reserved[7]; /* 0 */
 };
 
 /*
- * Sets the prices of running jobs that may be preempted, for a caller that has none of its own: in proportion to what is
+ * Sets classes and prices of running jobs that may be preempted, for a caller that has none of its own. preempts of jobs
+ * has bits of answers at first: such a job may preempt whoever is in all of them. Prices are in proportion to what is
  * lost, and so low that the least start of a job that may preempt somebody is worth more than all together, as long as there
  * are numbers for it. For that it multiplies the priorities of all jobs by a power of two. running and jobs are those of in.
  * Returns the exponent, or a negative code.

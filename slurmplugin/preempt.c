@@ -17,35 +17,12 @@ static uint32_t _slurm_order(const job_record_t *job_ptr)
 	return job_ptr->part_ptr ? job_ptr->part_ptr->priority_tier : 0;
 }
 
-/* What would be lost of those that are in some answer. */
-static void _add_stakes(auc_snapshot_t *s)
-{
-	for (uint32_t i = 0; i < s->in.running_len; i++) {
-		job_record_t *job_ptr = s->runners[i].keys ?
-			find_job_record(s->runners[i].job_id) : NULL;
-
-		if (!job_ptr)
-			continue;
-		AUC_GROW(s->stakes, s->stakes_cap, s->stakes_len + 1);
-		s->stakes[s->stakes_len++] = (struct aucsched_stake) {
-			.running = i, .order = _slurm_order(job_ptr),
-			.cores = job_ptr->job_resrcs->core_bitmap ?
-				bit_set_count(job_ptr->job_resrcs->core_bitmap) : 1,
-			.ran = s->in.now - job_ptr->start_time -
-				job_ptr->tot_sus_time,
-			.cancelled = slurm_job_preempt_mode(job_ptr) ==
-				PREEMPT_MODE_CANCEL,
-		};
-	}
-}
-
 /*
  * Who may preempt whom.
  *
  * Slurm is asked: slurm_find_preemptable_jobs(), with the preempt plug-in, knows tiers and QOS,
  * exemptions, and jobs on borrowed time of reservations. Its answer goes by few things of the job
- * that asks, so there are few different ones. Running jobs that are in the same answers are of one
- * class.
+ * that asks, so there are few different ones. Of these the library makes classes of running jobs.
  *
  * Not priced, and so Slurm's alone, are jobs that would be suspended, heterogeneous ones, those that
  * hold other amounts of memory or gres on some of their nodes, and those on nodes that are not
@@ -53,7 +30,6 @@ static void _add_stakes(auc_snapshot_t *s)
  */
 
 #define KEYS 64
-#define CLASSES (AUCSCHED_MAX_CLASS + 1)
 #define ASKED 256
 
 /* What an answer goes by, and which it is. */
@@ -210,52 +186,24 @@ extern bool auc_rights_of(auc_snapshot_t *s, job_record_t *job_ptr,
 	return asked->any;
 }
 
-/* ---- classes ---- */
-
-/* RET how many classes there are; signs[c] has the answers with the jobs of class c */
-static int _classify(auc_snapshot_t *s, uint64_t *signs)
-{
-	int len = 0;
-
-	for (uint32_t i = 0; i < s->in.running_len; i++) {
-		int c = 0;
-
-		if (!s->runners[i].keys)
-			continue;
-		while ((c < len) && (signs[c] != s->runners[i].keys))
-			c++;
-		if (c == CLASSES) {
-			s->runners[i].keys = 0;
-			continue;
-		}
-		if (c == len)
-			signs[len++] = s->runners[i].keys;
-		s->running[i].preempt_class = c;
-	}
-	return len;
-}
-
-/* RET whether any row may preempt anybody */
-static bool _set_rows(auc_snapshot_t *s, const uint64_t *signs, int classes)
-{
-	bool any = false;
-
-	for (uint32_t row = 0; row < s->in.jobs_len; row++) {
-		uint64_t keys = s->rows[row].preempt_keys;
-
-		for (int c = 0; keys && (c < classes); c++)
-			if ((signs[c] & keys) == keys)
-				s->jobs[row].preempts |= (uint64_t) 1 << c;
-		any |= s->jobs[row].preempts != 0;
-	}
-	return any;
-}
-
 extern void auc_rights_end(auc_snapshot_t *s)
 {
-	uint64_t signs[CLASSES];
-	int classes = _classify(s, signs);
+	for (uint32_t i = 0; i < s->in.running_len; i++) {
+		job_record_t *job_ptr = s->runners[i].keys ?
+			find_job_record(s->runners[i].job_id) : NULL;
 
-	if (classes && _set_rows(s, signs, classes))
-		_add_stakes(s);
+		if (!job_ptr)
+			continue;
+		AUC_GROW(s->stakes, s->stakes_cap, s->stakes_len + 1);
+		s->stakes[s->stakes_len++] = (struct aucsched_stake) {
+			.running = i, .order = _slurm_order(job_ptr),
+			.answers = s->runners[i].keys,
+			.cores = job_ptr->job_resrcs->core_bitmap ?
+				bit_set_count(job_ptr->job_resrcs->core_bitmap) : 1,
+			.ran = s->in.now - job_ptr->start_time -
+				job_ptr->tot_sus_time,
+			.cancelled = slurm_job_preempt_mode(job_ptr) ==
+				PREEMPT_MODE_CANCEL,
+		};
+	}
 }

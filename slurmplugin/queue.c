@@ -650,13 +650,13 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		.binds_gpus = request->binds_gpus,
 		.names_type = auc_names_type(request),
 		.may_preempt = request->may_preempt,
-		.preempt_keys = request->preempt_keys,
 		.part_ptr = record->part_ptr,
 		.alternatives = found->len,
 		.threads = request->threads,
 	};
 	struct aucsched_job job = request->job;
 
+	job.preempts = request->preempt_keys;
 	memcpy(row.ways, found->ways, sizeof(row.ways));
 	/* Preemption and the like can put a job before one of higher priority. */
 	if (s->in.jobs_len)

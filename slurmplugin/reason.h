@@ -54,7 +54,7 @@ extern void auc_say_left(job_record_t *job_ptr, auc_memo_t *memo,
 			 const char *why);
 
 /*
- * Who may preempt whom, as classes and prices of the library. Under the locks, in
+ * Who may preempt whom, of which the library makes classes and prices. Under the locks, in
  * auc_snapshot_take(); what is known of it is the snapshot's.
  */
 
@@ -74,7 +74,7 @@ extern void auc_rights_begin(auc_snapshot_t *snapshot, bool priced);
 extern bool auc_rights_of(auc_snapshot_t *snapshot, job_record_t *job_ptr,
 			  uint64_t *keys);
 
-/* Sets classes and prices of running jobs, and whom the rows may preempt; and scales priorities then. */
+/* Adds what would be lost of the running jobs that are in some answer. */
 extern void auc_rights_end(auc_snapshot_t *snapshot);
 
 /* Pending jobs that are left to Slurm: which, why, and how many. Under the locks. */

@@ -93,7 +93,7 @@ typedef struct {
 	bool binds_gpus;	/* the GPUs go with the cores: Slurm's selection picks both */
 	bool narrowed;		/* it is shown fewer nodes for what others hold for now */
 	bool may_preempt;	/* Slurm could make room for it, should it find no place */
-	uint64_t preempt_keys;	/* as in its rows */
+	uint64_t preempt_keys;	/* answers to whom it may preempt, all of which hold; 0: nobody */
 } auc_request_t;
 
 /* What a request is made of. 0 means that the job does not say, unless told otherwise. */

@@ -62,7 +62,6 @@ typedef struct {
 	bool binds_gpus;
 	bool names_type;
 	bool may_preempt;
-	uint64_t preempt_keys;	/* answers to whom it may preempt, all of which hold; 0: nobody */
 	uint16_t threads;	/* CPUs a core */
 	const part_record_t *part_ptr; /* for its own request; good as long as config is */
 	uint8_t alternatives;	/* how many the library got */

@@ -512,7 +512,7 @@ static void test_price(void)
 	struct aucsched_job job = {.priority = 1000, .cores = 4, .time_limit = 10, .mask = -1, .preempts = 1};
 	struct aucsched_input in = {.abi = AUCSCHED_ABI, .size = sizeof in, .nodes_len = 1, .nodes = nodes, .running_len = 2, .running = running,
 				    .running_segments_len = 2, .running_segments = segments, .jobs_len = 1, .jobs = &job};
-	struct aucsched_stake stakes[] = {{.running = 0, .cores = 4, .ran = 5}, {.running = 1, .cores = 4, .ran = 500}};
+	struct aucsched_stake stakes[] = {{.running = 0, .answers = 1, .cores = 4, .ran = 5}, {.running = 1, .answers = 1, .cores = 4, .ran = 500}};
 
 	EXPECT(aucsched_price(&in, running, &job, stakes, 2) == 30 && job.priority == (uint64_t)1000 << 30);
 	EXPECT(running[0].price > 0 && running[1].price > running[0].price && running[0].price + running[1].price < job.priority);

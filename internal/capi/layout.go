@@ -91,6 +91,7 @@ var (
 	_ = [1]int{}[unsafe.Offsetof(cStake.order)-unsafe.Offsetof(stake.Order)]
 	_ = [1]int{}[unsafe.Offsetof(cStake.cores)-unsafe.Offsetof(stake.Cores)]
 	_ = [1]int{}[unsafe.Offsetof(cStake.ran)-unsafe.Offsetof(stake.Ran)]
+	_ = [1]int{}[unsafe.Offsetof(cStake.answers)-unsafe.Offsetof(stake.Answers)]
 	_ = [1]int{}[unsafe.Offsetof(cStake.cancelled)-unsafe.Offsetof(stake.Cancelled)]
 
 	_ = [1]int{}[unsafe.Sizeof(cSwitch)-unsafe.Sizeof(aSwitch)]

@@ -13,6 +13,7 @@ type Stake struct {
 	Order     uint32 // those with lower ones are to go first
 	Cores     uint64 // that it holds, in all
 	Ran       int64  // seconds; a new run begins from nothing
+	Answers   uint64 // bit k: it may be preempted by jobs with bit k of Preempts
 	Cancelled uint8  // somebody has to submit it anew
 	Reserved  [7]uint8
 }
@@ -28,9 +29,10 @@ const (
 	leastPart = 8
 )
 
-// Price sets the prices of running jobs of in that have a stake, and multiplies priorities by a power of
-// two, whose exponent it returns, so that there are numbers below them: a start is worth more than all
-// that could be lost.
+// Price sets classes and prices of running jobs of in that have a stake, and multiplies priorities by a
+// power of two, whose exponent it returns, so that there are numbers below them: a start is worth more
+// than all that could be lost. Preempts of a job has bits of answers at first: it may preempt whoever is
+// in all of them.
 func Price(in *Input, stakes []Stake) (shift int, err error) {
 	next := uint64(0) // the least running job that may come
 	for i := range stakes {
@@ -40,13 +42,13 @@ func Price(in *Input, stakes []Stake) (shift int, err error) {
 		}
 		next = uint64(stakes[i].Running) + 1
 	}
-	if len(in.Jobs) == 0 || len(stakes) == 0 {
-		return 0, nil
-	}
 	for i := range in.Jobs {
-		if p := in.Jobs[i].Priority; p > MaxPriority || p > in.Jobs[0].Priority {
+		if p := in.Jobs[i].Priority; len(stakes) > 0 && (p > MaxPriority || p > in.Jobs[0].Priority) {
 			return 0, &InputError{"jobs", i, "priority", p, fmt.Sprintf("must be at most %d, and that of the first", MaxPriority)}
 		}
+	}
+	if stakes = classify(in, stakes); len(stakes) == 0 {
+		return 0, nil
 	}
 	for most := in.Jobs[0].Priority; most > 0 && most<<(shift+1) <= MaxPriority; { // the first has most
 		shift++
@@ -79,6 +81,38 @@ func Price(in *Input, stakes []Stake) (shift int, err error) {
 		in.Running[stakes[i].Running].Price = price(losses[i], all, float64(least))
 	}
 	return shift, nil
+}
+
+// classify puts running jobs with the same answers into a class, and says of jobs which classes they may
+// preempt. It returns the stakes of those that have a class; none if no job may preempt anybody.
+func classify(in *Input, stakes []Stake) (kept []Stake) {
+	var answers []uint64 // by class
+	for i := range stakes {
+		c := slices.Index(answers, stakes[i].Answers)
+		if c < 0 {
+			if c = len(answers); c > MaxClass {
+				continue
+			}
+			answers = append(answers, stakes[i].Answers)
+		}
+		in.Running[stakes[i].Running].PreemptClass = uint8(c)
+		kept = append(kept, stakes[i])
+	}
+	some := false
+	for i := range in.Jobs {
+		all, classes := in.Jobs[i].Preempts, uint64(0)
+		for c := range answers {
+			if all != 0 && answers[c]&all == all {
+				classes |= 1 << c
+			}
+		}
+		in.Jobs[i].Preempts = classes
+		some = some || classes != 0
+	}
+	if !some {
+		return nil
+	}
+	return kept
 }
 
 // loss is at least 1, in units that are the same for all of a machine of so many cores and GPUs.

@@ -13,7 +13,7 @@ import (
 func staked(stakes []Stake, gpus []uint8) *Input {
 	in := &Input{Nodes: []Node{{Cores: 100, GPUs: 15}, {Cores: 100, GPUs: 1}}, Jobs: []Job{{Priority: 1 << 30}, {Priority: 1000, Preempts: 1}}}
 	for i := range stakes {
-		stakes[i].Running = uint32(i)
+		stakes[i].Running, stakes[i].Answers = uint32(i), 1
 		in.Segments = append(in.Segments, Segment{GPUs: gpus[i]})
 		in.Running = append(in.Running, Running{FirstSegment: uint32(i), Segments: 1})
 	}
@@ -37,6 +37,41 @@ func TestPriceOrder(t *testing.T) {
 		require.Greater(t, in.Running[1].Price, in.Running[0].Price, name)
 		require.Less(t, in.Running[0].Price+in.Running[1].Price, in.Jobs[1].Priority/7, name)
 	}
+}
+
+// A job may preempt whoever is in all answers that it got, and who may be preempted by the same is of one class.
+func TestPriceClasses(t *testing.T) {
+	in := staked(make([]Stake, 4), make([]uint8, 4))
+	stakes := []Stake{{Running: 0, Answers: 1}, {Running: 1, Answers: 3}, {Running: 2, Answers: 1}, {Running: 3, Answers: 2}}
+	in.Jobs = []Job{{Priority: 9, Preempts: 1}, {Priority: 8, Preempts: 3}, {Priority: 7}, {Priority: 6, Preempts: 4}}
+	_, err := Price(in, stakes)
+	require.NoError(t, err)
+	for i, class := range []uint8{0, 1, 0, 2} {
+		require.Equal(t, class, in.Running[i].PreemptClass)
+		require.Positive(t, in.Running[i].Price)
+	}
+	for i, classes := range []uint64{0b011, 0b010, 0, 0} {
+		require.Equal(t, classes, in.Jobs[i].Preempts)
+	}
+
+	in.Jobs = []Job{{Priority: 9}, {Priority: 8, Preempts: 4}}
+	shift, err := Price(in, stakes)
+	require.NoError(t, err)
+	require.Zero(t, shift, "nobody may preempt anybody")
+	require.Zero(t, in.Jobs[1].Preempts)
+
+	var many []Stake
+	for i := range MaxClass + 2 {
+		many = append(many, Stake{Answers: uint64(i + 1)})
+	}
+	in = staked(many, make([]uint8, len(many)))
+	for i := range many {
+		many[i].Answers = uint64(i)<<1 | 1
+	}
+	_, err = Price(in, many)
+	require.NoError(t, err)
+	require.Positive(t, in.Running[MaxClass].Price)
+	require.Zero(t, in.Running[MaxClass+1].Price, "there is no class for it")
 }
 
 // A start is worth more than all together, and of two the one that loses more is dearer.
