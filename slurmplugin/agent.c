@@ -25,7 +25,6 @@
 #include "request.h"
 #include "save.h"
 #include "select_hooks.h"
-#include "settings.h"
 #include "shape.h"
 #include "snapshot.h"
 #include "start.h"

@@ -7,7 +7,6 @@
 #include "aucsched.h"
 #include "compat.h"
 #include "library.h"
-#include "settings.h"
 #include "snapshot.h"
 
 /*

@@ -6,7 +6,7 @@
 #include "common.h"
 #include "model.h"
 #include "request.h"
-#include "settings.h"
+#include "library.h"
 #include "shape.h"
 
 /* ---- Jobs that ask for the same ---- */

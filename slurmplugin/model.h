@@ -10,7 +10,6 @@
 #include "quotas.h"
 #include "request.h"
 #include "select_hooks.h"
-#include "settings.h"
 #include "shape.h"
 #include "snapshot.h"
 #include "status.h"

@@ -5,7 +5,7 @@
 #define AUC_QUOTAS_H
 
 #include "compat.h"
-#include "settings.h"
+#include "library.h"
 #include "shape.h"
 #include "snapshot.h"
 

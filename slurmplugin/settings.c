@@ -5,7 +5,6 @@
 #include "common.h"
 #include "compat.h"
 #include "library.h"
-#include "settings.h"
 
 /* Cycles hold the locks for this part of the time at most, one in so many. */
 #define LOCK_SHARE 10

@@ -8,7 +8,7 @@
 #include "compat.h"
 #include "request.h"
 #include "select_hooks.h"
-#include "settings.h"
+#include "library.h"
 #include "shape.h"
 
 /* The nodes that the backfill scheduler has promised to jobs. Job and node read locks. */

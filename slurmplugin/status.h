@@ -10,7 +10,6 @@
 
 #include "compat.h"
 #include "library.h"
-#include "settings.h"
 #include "snapshot.h"
 
 /*

@@ -6,7 +6,7 @@
 
 #include "../request.h"
 #include "../save.h"
-#include "../settings.h"
+#include "../library.h"
 #include "../common.h"
 #include "units.h"
 

@@ -6,7 +6,7 @@
 
 #include "../common.h"
 #include "../request.h"
-#include "../settings.h"
+#include "../library.h"
 #include "aucsched.h"
 #include "units.h"
 

@@ -11,7 +11,6 @@
 
 #include "../common.h"
 #include "../library.h"
-#include "../settings.h"
 #include "../status.h"
 #include "units.h"
 

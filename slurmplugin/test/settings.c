@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "../library.h"
-#include "../settings.h"
 #include "../common.h"
 #include "units.h"
 

@@ -9,7 +9,6 @@
 
 #include "../library.h"
 #include "../status.h"
-#include "../settings.h"
 #include "../snapshot.h"
 #include "units.h"
 

@@ -10,7 +10,6 @@
 #include "../compat.h"
 #include "../library.h"
 #include "../request.h"
-#include "../settings.h"
 
 extern int units_failed, units_checked;
 
