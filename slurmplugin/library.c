@@ -14,6 +14,7 @@
 #include "common.h"
 #include "compat.h"
 #include "library.h"
+#include "record.h"
 #include "request.h"
 
 #define PROGRAM "aucsched-engine"	/* beside the plug-in */
@@ -561,29 +562,9 @@ KNOWN(aucsched_status, 1632);
 
 static void _put_input(auc_call_t *call, const struct aucsched_input *in)
 {
-#define PUT(array, len) call->in.array = AUC_ENGINE_PUT(call, in->array, len)
+#define PUT(array, len) call->in.array = AUC_ENGINE_PUT(call, in->array, len);
 	call->in = *in;
-	PUT(nodes, in->nodes_len);
-	PUT(running, in->running_len);
-	PUT(running_segments, in->running_segments_len);
-	PUT(jobs, in->jobs_len);
-	PUT(masks, (size_t) in->masks_len * in->mask_words);
-	PUT(alternatives, in->alternatives_len);
-	PUT(stores, in->stores_len);
-	PUT(job_reads, in->job_reads_len);
-	PUT(running_reads, in->running_reads_len);
-	PUT(amounts, (size_t) in->resources_len * in->nodes_len);
-	PUT(job_uses, in->job_uses_len);
-	PUT(alternative_uses, in->alternative_uses_len);
-	PUT(running_uses, in->running_uses_len);
-	PUT(quotas, in->quotas_len);
-	PUT(job_charges, in->job_charges_len);
-	PUT(alternative_charges, in->alternative_charges_len);
-	PUT(running_charges, in->running_charges_len);
-	PUT(switches, in->switches_len);
-	PUT(leaves, in->leaves_len);
-	PUT(share_sizes, in->share_sizes_len);
-	PUT(shared_gpus, in->shared_gpus_len);
+	AUCSCHED_RECORD_ARRAYS(PUT, in)
 #undef PUT
 }
 
