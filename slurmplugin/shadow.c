@@ -243,7 +243,7 @@ static bool _row_key(const auc_snapshot_t *s, uint32_t row, uint32_t nth,
 		     const job_record_t *job_ptr, struct aucsched_run *run)
 {
 	bitstr_t *tasks;
-	int at = -1, last;
+	int at;
 
 	_set_key(run, job_ptr);
 	if (!s->rows[row].array)
@@ -251,12 +251,7 @@ static bool _row_key(const auc_snapshot_t *s, uint32_t row, uint32_t nth,
 	if (!job_ptr->array_recs ||
 	    !(tasks = job_ptr->array_recs->task_id_bitmap))
 		return run->task != AUCSCHED_NO_JOB;	/* its last one */
-	last = bit_fls(tasks);
-	for (int i = bit_ffs(tasks); (i >= 0) && (i <= last); i++)
-		if (bit_test(tasks, i) && !nth--) {
-			at = i;
-			break;
-		}
+	at = bit_get_bit_num(tasks, nth);
 	run->job = job_ptr->array_job_id;
 	run->task = at;
 	return at >= 0;
