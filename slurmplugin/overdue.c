@@ -407,8 +407,7 @@ extern void auc_overdue_add(const auc_snapshot_t *s,
 					    s->claims.len };
 }
 
-/* The checks that Slurm's main loop makes. */
-static bool _passes(job_record_t *job_ptr)
+extern bool auc_passes(job_record_t *job_ptr)
 {
 	return IS_JOB_PENDING(job_ptr) && !IS_JOB_COMPLETING(job_ptr) &&
 		job_ptr->details && job_ptr->priority && job_ptr->part_ptr &&
@@ -426,7 +425,7 @@ static bool _may_start(const auc_snapshot_t *s, job_record_t *job_ptr,
 	auc_verdicts_t verdicts = { 0 };	/* jobs start in between */
 	uint32_t limit;
 
-	return _passes(job_ptr) &&
+	return auc_passes(job_ptr) &&
 		!auc_model(job_ptr, job_ptr->part_ptr, request) &&
 		auc_within_limits(&verdicts, s, job_ptr, request, &limit);
 }
@@ -703,7 +702,7 @@ static bool _take_turn(const auc_snapshot_t *s, const turn_t *turn,
 	minutes = auc_minutes(job_ptr, turn->part_ptr);
 	end = (minutes == INFINITE) ? INT64_MAX :
 		(int64_t) time(NULL) + (int64_t) minutes * 60;
-	if (!_passes(job_ptr) || _is_refused(job_ptr, end, turn->claims))
+	if (!auc_passes(job_ptr) || _is_refused(job_ptr, end, turn->claims))
 		return false;
 	nodes = _unclaimed(s, job_ptr, turn->claims, turn->row > 0, end);
 	started = _could_start_on(hooks, job_ptr, end, turn->claims, nodes) &&

@@ -154,6 +154,9 @@ extern void auc_overdue_add(const auc_snapshot_t *snapshot,
 extern void auc_turns_add(auc_snapshot_t *snapshot,
 			  const job_queue_rec_t *record, const char *why);
 
+/* The checks that Slurm's main loop makes before it looks for nodes. */
+extern bool auc_passes(job_record_t *job_ptr);
+
 /* Whether anybody has a turn still. */
 extern bool auc_turns_wait(void);
 

@@ -309,9 +309,8 @@ static job_record_t *_find(const auc_snapshot_t *s, uint32_t row,
 	auc_request_t request;
 	bool is_array;
 
-	if (!job_ptr || !IS_JOB_PENDING(job_ptr) || IS_JOB_COMPLETING(job_ptr) ||
-	    !job_ptr->details || !job_ptr->priority || !job_ptr->part_ptr ||
-	    job_ptr->details->prolog_running)
+	if (!job_ptr || !IS_JOB_PENDING(job_ptr) || !job_ptr->details ||
+	    !job_ptr->part_ptr)
 		return NULL;
 	auc_update_judge(job_ptr);
 	is_array = job_ptr->array_recs && job_ptr->array_recs->task_id_bitmap &&
@@ -326,14 +325,7 @@ static job_record_t *_find(const auc_snapshot_t *s, uint32_t row,
 	if (auc_model(job_ptr, job_ptr->part_ptr, &request) ||
 	    !_same_layout(s, row, decision, &way, &request))
 		return NULL;
-	if (!job_independent(job_ptr) ||
-	    (job_limits_check(&job_ptr, false) != WAIT_NO_REASON) ||
-	    (license_job_test(job_ptr, time(NULL), true) != SLURM_SUCCESS))
-		return NULL;
-	if (((job_ptr->array_task_id != NO_VAL) || job_ptr->array_recs) &&
-	    !job_array_start_test(job_ptr))
-		return NULL;
-	return job_ptr;
+	return auc_passes(job_ptr) ? job_ptr : NULL;
 }
 
 /* ---- the start ---- */
