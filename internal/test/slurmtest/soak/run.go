@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/aucsched/aucsched/internal/test/slurmtest"
@@ -141,6 +142,10 @@ func Run(ctx context.Context, plan *Plan, o Options) (out *Outcome, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, c.Stop()) }()
+	// From 25.05 on slurmctld does not start again before it has saved all that it saves now and then.
+	if err := errors.Join(c.KillController(ctx, syscall.SIGTERM), c.StartController(ctx)); err != nil {
+		return nil, err
+	}
 	r := &runner{cluster: c, plan: plan, options: o, users: users, records: filepath.Join(o.Dir, "records"),
 		accepted: map[int]Attempt{}, over: map[Key]time.Time{}, began: time.Now(), out: &Outcome{Mode: o.Mode, Plan: plan}}
 	if err := os.WriteFile(r.records, nil, 0o666); err != nil {
