@@ -4,7 +4,6 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
 
@@ -30,11 +29,6 @@ func TestExplainPrintsShares(t *testing.T) {
 		all.WriteString("$ " + job + "\n" + out + "\n")
 	}
 	golden.Equal(t, "explain-shares.txt", all.String())
-	page, err := os.ReadFile("../../docs/howto/explain.md")
-	require.NoError(t, err)
-	_, said, _ := strings.Cut(all.String(), "$ half\n")
-	said, _, _ = strings.Cut(said, "\n\n")
-	require.Contains(t, string(page), said)
 }
 
 // The same in JSON, and of a window that says what is free, and not who has the rest.
