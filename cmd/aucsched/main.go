@@ -26,7 +26,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 func newRoot() *cobra.Command {
 	const own = "own"
 	commands := []*cobra.Command{decide.Plan(nil, nil), decide.Explain(nil), tryCommand(),
-		checkCommand(), whyCommand(), statusCommand(), shadowCommand(), topCommand(), metricsCommand(), schemaCommand()}
+		checkCommand(), pilotCommand(), whyCommand(), statusCommand(), shadowCommand(), topCommand(), metricsCommand(), schemaCommand()}
 	for _, c := range commands {
 		c.GroupID = own
 	}

@@ -81,11 +81,14 @@ type Tally struct {
 	// Seconds by which those that would have started earlier would have, in the median of these; 0
 	// without any. There is no sum: those that would have started later have no seconds.
 	EarlierMedian float64 `json:"earlier_median_s"`
+	// How long those waited under Slurm that would have started later. How long they would have waited
+	// is not known: longer.
+	LaterWaitMedian float64 `json:"later_wait_median_s"`
 	// Of all runs that Slurm has started: how long they waited, in seconds.
 	WaitMedian float64 `json:"wait_median_s"`
 	WaitMean   float64 `json:"wait_mean_s"`
 
-	earlier, waits []int64
+	earlier, later, waits []int64
 }
 
 func (t *Tally) add(r *Run, interval int64) {
@@ -101,15 +104,18 @@ func (t *Tally) add(r *Run, interval int64) {
 	}
 	if r.Slurm != nil {
 		t.waits = append(t.waits, max(r.Slurm.Time-max(r.Submit, r.Eligible), 0))
+		if o == Later {
+			t.later = append(t.later, t.waits[len(t.waits)-1])
+		}
 	}
 }
 
 func (t *Tally) finish() {
-	t.EarlierMedian, t.WaitMedian = median(t.earlier), median(t.waits)
+	t.EarlierMedian, t.LaterWaitMedian, t.WaitMedian = median(t.earlier), median(t.later), median(t.waits)
 	for _, s := range t.waits {
 		t.WaitMean += float64(s) / float64(len(t.waits))
 	}
-	t.earlier, t.waits = nil, nil
+	t.earlier, t.later, t.waits = nil, nil, nil
 }
 
 // median of seconds, which it sorts; 0 of none.
