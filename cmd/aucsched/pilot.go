@@ -34,7 +34,11 @@ Without a file it reads $SLURM_CONF, or else /etc/slurm/slurm.conf.`,
 		Args:    cli.MaximumArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			p := pilot{now: time.Now(), path: append(args, cmp.Or(os.Getenv("SLURM_CONF"), slurmConf))[0]}
-			p.say("next", "%s", p.look())
+			next := p.look()
+			if _, err := os.Stat(p.path); err != nil && len(args) > 0 {
+				return cli.BadInput(err)
+			}
+			p.say("next", "%s", next)
 			_, err := io.WriteString(c.OutOrStdout(), p.text)
 			return err
 		},
