@@ -140,14 +140,14 @@ func TestAgreesWithItself(t *testing.T) {
 		rows[i].start = starts[rows[i].id]
 	}
 	p := past(t, rows, Options{Weeks: 1})
-	again, short := replay(t, p, p.Slurm()), replay(t, p, Preset("short"))
+	again, auction := replay(t, p, p.Slurm()), replay(t, p, Preset("default"))
 	require.Equal(t, p.What().Began, again.Began)
-	report := p.NewReport([]*Replay{p.What(), again, short}, 1)
+	report := p.NewReport([]*Replay{p.What(), again, auction}, 1)
 	require.Equal(t, Agreement{1, 1, 1, 100, 0}, report.Agreement)
 	require.Equal(t, Agrees, report.Judged)
 	require.Equal(t, 300, report.All.Jobs)
 	require.Equal(t, Ratio{1, 1, 1}, report.All.Ratios[0])
-	require.Less(t, report.All.Ratios[2].Of, 0.95, "short has them wait less")
+	require.Less(t, report.All.Ratios[2].Of, 0.95, "default has them wait less")
 	require.LessOrEqual(t, report.All.Ratios[2].Low, report.All.Ratios[2].Of)
 	require.GreaterOrEqual(t, report.All.Ratios[2].High, report.All.Ratios[2].Of)
 	require.Positive(t, report.All.Figures[1].CPUs)
@@ -209,7 +209,7 @@ func TestFewDays(t *testing.T) {
 	late := rows[39]
 	late.id, late.eligible, late.start = "late", 20*86400, 20*86400
 	p := past(t, append(rows, late), Options{Weeks: 4})
-	report := p.NewReport([]*Replay{p.What(), replay(t, p, p.Slurm()), replay(t, p, Preset("short"))}, 1)
+	report := p.NewReport([]*Replay{p.What(), replay(t, p, p.Slurm()), replay(t, p, Preset("default"))}, 1)
 	require.Equal(t, int64(86400), report.Block)
 	for _, r := range report.All.Ratios {
 		require.Equal(t, []float64{0, 0}, []float64{r.Low, r.High})

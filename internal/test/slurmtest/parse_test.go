@@ -253,9 +253,9 @@ func TestFilesThatStayAreThoseOfThePage(t *testing.T) {
 	require.True(t, found)
 	table, _, _ = strings.Cut(table, "\n## ")
 	told := map[string]bool{}
-	for _, row := range strings.Split(table, "\n") {
-		if strings.HasPrefix(row, "| ") && strings.Contains(row, "StateSaveLocation") {
-			for _, name := range regexp.MustCompile("`(aucsched[._][a-z._*]+)`").FindAllStringSubmatch(row, -1) {
+	for _, paragraph := range strings.Split(table, "\n\n") {
+		if strings.Contains(paragraph, "`StateSaveLocation`") {
+			for _, name := range regexp.MustCompile("`(aucsched[._][a-z._*]+)`").FindAllStringSubmatch(paragraph, -1) {
 				told[strings.TrimSuffix(name[1], "*")] = true
 			}
 		}
