@@ -48,6 +48,11 @@ int aucsched_alternatives(const char *script, uint32_t cpus_per_task, const char
 	return AUCSCHED_OK;
 }
 
+int aucsched_invasic(const struct aucsched_invasic *job, struct aucsched_invasic_answer *out, char *buf, size_t len)
+{
+	return AUCSCHED_EINVAL;
+}
+
 int aucsched_topology(int64_t handle, const char *const *names, const char *const *addresses, const char *const *patterns,
 		      uint32_t nodes, const char *sizes, struct aucsched_topology *out)
 {
