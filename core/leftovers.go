@@ -121,9 +121,26 @@ func (k *seeker) find(rest *place.Residual, dst []nodeset.Segment, v *market.Var
 	return dst, false
 }
 
+// number has GPUs that become shared with a start on segs be called by numbers that no GPU has now: who has them
+// may be stopped for another job, and run on.
+func number(now, view *nodeset.Table, segs []nodeset.Segment) {
+	for i := range segs {
+		s := &segs[i]
+		used := func(t *nodeset.Table, bin uint8) bool { _, ok := t.BinFree(int(s.First), bin); return ok }
+		for b := uint8(view.Bins(int(s.First))); b > 0 && s.Bin > 0 && !used(view, s.Bin) && used(now, s.Bin); b-- {
+			if !used(view, b) && !used(now, b) {
+				s.Bin = b
+			}
+		}
+	}
+}
+
 // give starts a job on p.segs from the given one on.
 func (f *leftovers) give(job *Job, v *market.Variant, from int, d *Decision, p *Plan) error {
 	segs := p.segs[from:len(p.segs):len(p.segs)]
+	if view := f.rest.View(v.Crosses); f.in.preemption.moved && place.ChooseBins(view, segs, v.Spec.More(), nil) {
+		number(f.in.preemption.s.Nodes, view, segs)
+	}
 	if err := f.rest.Take(&v.Spec, segs, v.Crosses); err != nil {
 		return fmt.Errorf("job %s: left-overs: %w", job.ID, err)
 	}

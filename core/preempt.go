@@ -177,29 +177,12 @@ func (x *preemption) fits() (ok bool) {
 			if x.segs, ok = x.seeker.find(x.rest, x.segs[:0], v); ok { // it begins when others are gone
 				view := x.rest.View(v.Crosses)
 				ok = place.ChooseBins(view, x.segs, v.Spec.More(), x.s.Nodes)
-				x.number(view)
+				number(x.s.Nodes, view, x.segs)
 				return ok
 			}
 		}
 	}
 	return false
-}
-
-// number has GPUs that become shared with the job be called by numbers that no GPU has now: who has them
-// may be stopped for another job, and run on.
-func (x *preemption) number(view *nodeset.Table) {
-	for i := range x.segs {
-		s := &x.segs[i]
-		used := func(t *nodeset.Table, bin uint8) bool { _, ok := t.BinFree(int(s.First), bin); return ok }
-		if s.Bin == 0 || used(view, s.Bin) { // it takes no share, or is beside others
-			continue
-		}
-		for b := uint8(view.Bins(int(s.First))); b > 0 && used(x.s.Nodes, s.Bin); b-- {
-			if !used(view, b) && !used(x.s.Nodes, b) {
-				s.Bin = b
-			}
-		}
-	}
 }
 
 // find finds a place for a job of that priority, and leaves out who has to go for it.
