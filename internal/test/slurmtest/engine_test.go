@@ -81,15 +81,21 @@ func TestEngineKilled(t *testing.T) {
 	require.NotEmpty(t, logLines(t, c, `error: aucsched: the engine \(pid \d+\) was ended by signal 9`))
 }
 
+// ownPlugins is a copy of the plug-ins for one test, and the engine's program in it, which it may move away.
+func ownPlugins(t *testing.T) (dir, program string) {
+	t.Helper()
+	above, err := os.MkdirTemp("", "slurmtest")
+	require.NoError(t, err)
+	t.Cleanup(func() { os.RemoveAll(above) }) // after the cluster's end
+	dir = filepath.Join(above, "p")
+	require.NoError(t, os.CopyFS(dir, os.DirFS(pluginDir(t))))
+	return dir, filepath.Join(dir, "aucsched-engine")
+}
+
 // Where no engine can be started Slurm's own schedulers have all jobs, until one can.
 func TestEngineAbsent(t *testing.T) {
 	beside(t)
-	dir, err := os.MkdirTemp("", "slurmtest")
-	require.NoError(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) }) // after the cluster's end
-	plugins := filepath.Join(dir, "p")
-	require.NoError(t, os.CopyFS(plugins, os.DirFS(pluginDir(t))))
-	program := filepath.Join(plugins, "aucsched-engine")
+	plugins, program := ownPlugins(t)
 	c := cluster(t, stock, Config{Groups: Uniform(8, 8, 2)}.WithAuction(plugins, quickAuction))
 	pid := enginePid(t, c)
 	require.NoError(t, os.Rename(program, program+".away"))
@@ -99,7 +105,7 @@ func TestEngineAbsent(t *testing.T) {
 	waiting := submit(t, c, "sleep 1", "-n4", "--time=1")
 	require.Contains(t, waitState(t, c, "failing").StateText, "aucsched-engine: No such file")
 	require.NoError(t, c.Scancel(t.Context(), fmt.Sprint(filler)))
-	_, err = c.WaitFor(t.Context(), waiting, patience, "COMPLETED")
+	_, err := c.WaitFor(t.Context(), waiting, patience, "COMPLETED")
 	require.NoError(t, err)
 	require.NoError(t, os.Rename(program+".away", program))
 	filler = submit(t, c, "sleep 60", "-N8", "--ntasks-per-node=8", "--time=2")
@@ -114,12 +120,7 @@ func TestEngineAbsent(t *testing.T) {
 // again for half a minute by themselves.
 func TestSlurmTakesOver(t *testing.T) {
 	bed(t)
-	dir, err := os.MkdirTemp("", "slurmtest")
-	require.NoError(t, err)
-	t.Cleanup(func() { os.RemoveAll(dir) }) // after the cluster's end
-	plugins := filepath.Join(dir, "p")
-	require.NoError(t, os.CopyFS(plugins, os.DirFS(pluginDir(t))))
-	program := filepath.Join(plugins, "aucsched-engine")
+	plugins, program := ownPlugins(t)
 	c := cluster(t, mode{"Slurm's own intervals", func(_ *testing.T, c Config) Config {
 		c.SchedulerParameters = "batch_sched_delay=1"
 		return c.WithAuction(plugins, quickAuction)
