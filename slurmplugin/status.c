@@ -93,31 +93,31 @@ static bool _may_replace(const char *path)
 	return false;
 }
 
-static bool _fill(int fd, const char *text)
+static bool _fill(const char *path, const char *text)
 {
 	size_t len = strlen(text);
-	ssize_t wrote = write(fd, text, len);
-	bool ok = (wrote == len) && !fchmod(fd, 0644);
+	ssize_t wrote;
+	int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	bool ok;
 
+	if (fd < 0)
+		return false;
+	wrote = write(fd, text, len);
+	ok = (wrote == len) && !fchmod(fd, 0644);
 	if ((wrote >= 0) && (wrote != len))
 		errno = ENOSPC;
-	if (close(fd))
-		ok = false;
-	return ok;
+	return !close(fd) && ok;
 }
 
 extern bool auc_status_replace(const char *path, const char *text)
 {
-	char *new = xstrdup_printf("%s.new.XXXXXX", path);
-	int fd = -1, error;
-	bool ok = _may_replace(path) &&
-		((fd = mkostemp(new, O_CLOEXEC)) >= 0);
+	char *new = xstrdup_printf("%s.new", path);
+	/* What a killed slurmctld has left, or a link, is not written to. */
+	bool ok = _may_replace(path) && (!unlink(new) || (errno == ENOENT)) &&
+		_fill(new, text) && !rename(new, path);
+	int error = errno;
 
-	/* mkostemp() follows no link, and opens nothing that is there. */
-	if (ok)
-		ok = _fill(fd, text) && !rename(new, path);
-	error = errno;
-	if (!ok && (fd >= 0))
+	if (!ok)
 		(void) unlink(new);
 	errno = error;
 	xfree(new);
