@@ -314,8 +314,7 @@ func (s *Search) anneal(seed uint64) {
 		s.unpassed(s.try)
 		left := 1 - float64(m)/float64(s.options.Moves)
 		if c, ok := s.consider(cost + float64(hot*left)*s.bestCost*s.random.Float64()); ok {
-			cost = c
-			s.at, s.try = s.try, s.at
+			cost, s.at, s.try = c, s.try, s.at
 		}
 	}
 }
@@ -352,11 +351,12 @@ const settle = 300
 // keys are orders that a search begins with, the job with the least value first. horizon is in how
 // many seconds all of the jobs have ended, if they are served first come, first served.
 var keys = [...]func(j *Job, horizon float64) float64{
-	// shortest, smallest and largest, widest
+	// shortest, smallest and largest, widest, longest
 	func(j *Job, _ float64) float64 { return float64(j.Length) },
 	func(j *Job, _ float64) float64 { return float64(j.Length) * j.Width },
 	func(j *Job, _ float64) float64 { return float64(-j.Length) * j.Width },
 	func(j *Job, _ float64) float64 { return -j.Width },
+	func(j *Job, _ float64) float64 { return float64(-j.Length) },
 	// greatest slowdown, also for its width
 	func(j *Job, _ float64) float64 { return -float64(j.Waited+settle) / float64(max(j.Length, 1)) },
 	func(j *Job, _ float64) float64 {

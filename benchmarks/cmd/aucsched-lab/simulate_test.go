@@ -278,7 +278,7 @@ func TestWhyToPlan(t *testing.T) {
 	for args, runtime := range map[[2]string]int64{
 		{"--policy", "backfill"}: inQueueOrder, {"--policy", "easy"}: inQueueOrder, {"--policy", "easy-sjf"}: inQueueOrder,
 		{"--policy", "easy-saf"}: inQueueOrder, {"--policy", "easy-f1"}: inQueueOrder, {"--policy", "easy-wfp3"}: inQueueOrder,
-		{"--preset", "default"}: planned, {"--preset", "throughput"}: planned,
+		{"--preset", "default"}: planned, {"--preset", "short"}: planned, {"--preset", "throughput"}: planned,
 	} {
 		code, out, errs := aucsched(t, "", "simulate", "--cluster", "4x1", "--workload", "../../../examples/wide.swf",
 			"--interval", "60", "--json", args[0], args[1])
