@@ -98,6 +98,7 @@ if [ -n "${OWN_TESTS_INSIDE:-}" ]; then
 fi
 
 [ "$(id -u)" = 0 ] || die "namespaces and slurmd need root"
+case $root in /tmp/* | /run/* | /dev/shm/*) die "$root is hidden from the clusters, which have a /tmp of their own: move the checkout" ;; esac
 for set in slurm site own-tests; do (unset SLURM_PREFIX && sh "$here/packages.sh" $set); done
 installed=$(sh "$here/slurm-installed.sh" version) || exit 1
 version=${1:-$installed}

@@ -83,6 +83,7 @@ until_so() {
 	done
 }
 
+reservations() { scontrol -o show reservation | sed -n 's/^ReservationName=\([^ ]*\) .*/\1/p'; }
 all_idle() { [ "$(sinfo -h -t idle -o %D)" = $nodes ]; }
 no_jobs() { [ -z "$(squeue -h -a)" ]; }
 up() { scontrol ping | grep -q 'is UP'; }
@@ -135,6 +136,11 @@ tidy() {
 		scancel --user=root
 		until_so 30 no_jobs || { echo "jobs stayed"; afresh; }
 	fi
+	# A test that was ended leaves them: the tests behind it would find no idle node.
+	for reservation in $(reservations); do
+		echo "reservation $reservation stayed"
+		scontrol delete "reservation=$reservation" || afresh
+	done
 	all_idle && return
 	for n in $(seq $nodes); do
 		a_slurmd "n$n"
