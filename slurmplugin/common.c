@@ -167,9 +167,7 @@ extern auc_select_hooks_t *auc_find_select_hooks(void)
 	hooks = dlsym(handle, AUC_HOOKS_SYMBOL);
 	/* RTLD_NOLOAD has taken a reference; Slurm's own keeps the object. */
 	dlclose(handle);
-	if (hooks && (hooks->version != AUC_HOOKS_VERSION))
-		return NULL;
-	return hooks;
+	return (hooks && (hooks->version == AUC_HOOKS_VERSION)) ? hooks : NULL;
 }
 
 /* ---- Notes on a job ---- */

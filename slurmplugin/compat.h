@@ -49,6 +49,9 @@
 /* slurmctld reads its configuration by starting a new one. */
 #define AUC_RECONFIGURES_ANEW AUC_VERSION_AT_LEAST(23, 11)
 
+/* It begins without a file of its state rather than with the one before. Nobody else loads select/. */
+#define AUC_FORGETS_OLD_STATE AUC_VERSION_AT_LEAST(25, 5)
+
 #include "src/common/bitstring.h"
 #include "src/common/list.h"
 #include "src/common/log.h"

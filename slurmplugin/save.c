@@ -242,15 +242,12 @@ static void _rewrite(void)
 extern auc_run_t *auc_journal_open(const char *dir, size_t *len)
 {
 	auc_run_t *runs = NULL;
-	char *new;
 
 	slurm_mutex_lock(&journal.lock);
 	xfree(journal.path);
 	journal.path = xstrdup_printf("%s/aucsched_journal", dir);
-	new = xstrdup_printf("%s.new", journal.path);
 	journal.len = journal.lines = journal.gap = 0;
 	_read(journal.path);
-	_read(new);	/* events of a version that wrote there first */
 	if ((*len = journal.len)) {
 		runs = xcalloc(journal.len, sizeof(*runs));
 		memcpy(runs, journal.runs, journal.len * sizeof(*runs));
@@ -259,7 +256,6 @@ extern auc_run_t *auc_journal_open(const char *dir, size_t *len)
 	journal.why = "can't write";
 	_rewrite();
 	slurm_mutex_unlock(&journal.lock);
-	xfree(new);
 	return runs;
 }
 

@@ -40,26 +40,6 @@ static int _load(void)
 	return SLURM_ERROR;
 }
 
-/* Loads the stock sched_backfill.so and starts its thread. */
-static int _fallback_start(void)
-{
-	if (!stock && _load())
-		return SLURM_ERROR;
-	return stock_init();
-}
-
-static void _fallback_reconfig(void)
-{
-	if (stock_reconfig)
-		stock_reconfig();
-}
-
-static void _fallback_stop(void)
-{
-	if (stock_fini)
-		stock_fini();
-}
-
 /*
  * sched/aucsched: the scheduler plug-in's entry points. Built under two names:
  * sched_aucsched.so, and sched_backfill.so for the directory that comes first in PluginDir.
@@ -80,8 +60,8 @@ extern int init(void)
 {
 	if (slurmctld_config.scheduling_disabled)
 		return SLURM_SUCCESS;
-	/* First the fallback: without it nothing that we leave to Slurm would start. */
-	if (_fallback_start())
+	/* First Slurm's: without it nothing that we leave to it would start. It has a thread. */
+	if ((!stock && _load()) || stock_init())
 		return SLURM_ERROR;
 	return auc_agent_start();
 }
@@ -94,14 +74,16 @@ extern int init(void)
 extern void fini(void)
 {
 	auc_agent_stop();
-	_fallback_stop();
+	if (stock_fini)
+		stock_fini();
 	if (AUC_RECONFIGURES_ANEW)
 		usleep(auc_journal_rest_us());
 }
 
 extern int sched_p_reconfig(void)
 {
-	_fallback_reconfig();
+	if (stock_reconfig)
+		stock_reconfig();
 	auc_agent_reconfig();
 	return SLURM_SUCCESS;
 }

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common.h"
 #include "compat.h"
@@ -130,10 +131,34 @@ static int _load(void)
 	return SLURM_SUCCESS;
 }
 
+/*
+ * A slurmctld that is killed as it replaces a file of its state leaves the one before; with the
+ * journal that is enough. From 25.05 on Slurm begins without a job then, or not at all.
+ */
+static void _restore_state(void)
+{
+	static const char *const files[] = { "job_state", "node_state",
+		"part_state", "resv_state", "trigger_state" };
+	const char *dir = slurm_conf.state_save_location;
+
+	for (int i = 0; i < ARRAY_SIZE(files); i++) {
+		char *path = xstrdup_printf("%s/%s", dir, files[i]);
+		char *old = xstrdup_printf("%s.old", path);
+
+		if (!link(old, path))	/* it never replaces one */
+			error("aucsched: there is no %s, as after a kill: %s is taken",
+			      path, old);
+		xfree(path);
+		xfree(old);
+	}
+}
+
 extern int init(void)
 {
 	if (_load())
 		return SLURM_ERROR;
+	if (AUC_FORGETS_OLD_STATE)
+		_restore_state();
 	return stock_init ? stock_init() : SLURM_SUCCESS;
 }
 

@@ -24,9 +24,6 @@ const (
 	IPSched  = "ipsched"  // one integer program without bids
 )
 
-// Names are those of all of them.
-func Names() []string { return []string{Auction1, IPSched} }
-
 // Policies makes them, in a program that has them.
 type Policies struct {
 	// Layouts as core.AuctionOptions.Determiner makes an auction AUCSCHED1's.

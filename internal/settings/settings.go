@@ -199,10 +199,8 @@ func (s *Setting) Get(options any) int64 {
 	return f.Convert(reflect.TypeFor[int64]()).Int()
 }
 
-// SetTo sets the field of a setting in a struct that has it.
-func SetTo(s *Setting, options any, value int64) { s.set(options, value) }
-
-func (s *Setting) set(options any, value int64) {
+// Set sets the field of a setting in a struct that has it.
+func (s *Setting) Set(options any, value int64) {
 	if s.Field == "" {
 		return
 	}
@@ -219,7 +217,7 @@ func (s *Setting) set(options any, value int64) {
 func Fill(options any, preset string) bool {
 	at := slices.Index(Names(), cmp.Or(preset, Presets[0].Name))
 	for i := 0; i < len(All) && at >= 0; i++ {
-		All[i].set(options, Presets[at].Value(&All[i]))
+		All[i].Set(options, Presets[at].Value(&All[i]))
 	}
 	return at >= 0
 }
@@ -289,7 +287,7 @@ func Set(table []Setting, options any, pair string) (known bool, err error) {
 	if !ok {
 		return true, &Fault{name, text, s.Must(), s.Values}
 	}
-	s.set(options, value)
+	s.Set(options, value)
 	return true, nil
 }
 

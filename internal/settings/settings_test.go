@@ -124,7 +124,7 @@ func TestValues(t *testing.T) {
 			}
 			got, ok := s.Parse(text)
 			require.True(t, ok && got == v, text)
-			s.set(&o, v)
+			s.Set(&o, v)
 			require.Equal(t, map[bool]int64{true: v}[s.Field != ""], s.Get(&o))
 		}
 		for _, bad := range []string{"", "x", "-1", fmt.Sprint(s.Most() + 1), "1e3"} {

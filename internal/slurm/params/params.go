@@ -230,7 +230,7 @@ func Read(text string) *Params {
 	p := &Params{}
 	for _, table := range [][]known{sites, labs} {
 		for i := range table {
-			settings.SetTo(&table[i].Setting, p, table[i].Normal)
+			table[i].Set(p, table[i].Normal)
 		}
 	}
 	given := Split(text)
@@ -256,7 +256,7 @@ func Read(text string) *Params {
 			continue
 		}
 		if value, ok := k.Parse(g.Value); ok {
-			settings.SetTo(&k.Setting, p, value)
+			k.Set(p, value)
 		}
 		if k.text != nil {
 			*k.text(p) = g.Value

@@ -528,3 +528,25 @@ func killWhileStarting(t *testing.T, c *Cluster) {
 	}
 	kill(t, c)
 }
+
+// A slurmctld that is killed as it replaces its state leaves none but the one before: the next goes on
+// with that, also from 25.05 on, where Slurm's own would begin without a job.
+func TestKilledAsStateIsReplaced(t *testing.T) {
+	beside(t)
+	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})
+	id := submit(t, c, "sleep 6", "-n1", "--time=1")
+	held := submit(t, c, "true", "-n1", "--time=1", "--hold")
+	running(t, c, patience, id)
+	waitSaved(t, c)
+	require.NoError(t, c.KillController(t.Context(), syscall.SIGKILL))
+	for _, name := range []string{"job_state", "node_state"} {
+		require.NoError(t, os.Rename(c.path("state", name), c.path("state", name+".old")))
+	}
+	require.NoError(t, c.StartController(t.Context()))
+	release(t, c, held)
+	for _, id := range []uint32{id, held} {
+		_, err := c.WaitFor(t.Context(), id, patience, "COMPLETED")
+		require.NoError(t, err)
+	}
+	require.NoError(t, c.RanOnce([]uint32{id, held}))
+}
