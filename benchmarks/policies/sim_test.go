@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/aucsched/aucsched/benchmarks/replay"
 	"github.com/aucsched/aucsched/benchmarks/traces"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
@@ -60,8 +61,7 @@ func TestNoCycleLimitLeavesJobsUnrun(t *testing.T) {
 			for n := range c.Nodes {
 				c.Nodes[n].Cores = 4
 			}
-			c.CycleLimit = limit
-			r, err := sim.Run(context.Background(), c, policy, jobs)
+			r, err := sim.Run(context.Background(), c, replay.Limited(policy, limit, &c), jobs)
 			require.NoError(t, err)
 			require.Empty(t, r.Unrun, "%s, %v", policy.Name(), limit)
 		}

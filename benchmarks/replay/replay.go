@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -28,6 +29,8 @@ import (
 type Flags struct {
 	// Config is that of the simulator. Its nodes must be there before a workload is read.
 	Config sim.Config
+	// CycleLimit is the wall-clock time for a cycle: see [Limited].
+	CycleLimit time.Duration
 	// Files is what input files cost.
 	Files inputs.Files
 	// Seed is that of the workload, and of the policy.
@@ -52,7 +55,7 @@ type Flags struct {
 func (f *Flags) Register(flags *pflag.FlagSet) {
 	flags.Uint64Var(&f.Seed, "seed", 1, "seed of the generator and of the policy")
 	flags.Int64Var(&f.Config.Interval, "interval", f.Config.Interval, "scheduling interval in seconds")
-	flags.DurationVar(&f.Config.CycleLimit, "deadline", 0, "wall-clock time for a cycle; 0: none, runs then repeat bit for bit")
+	flags.DurationVar(&f.CycleLimit, "deadline", 0, "wall-clock time for a cycle; 0: none, runs then repeat bit for bit")
 	flags.Float64Var(&f.Rate, "rate", 1, "have jobs come so many times as fast as the workload says; they run as long as ever")
 	flags.Float64Var(&f.LimitFactor, "limit-factor", 1,
 		"Alibaba's and Philly's traces, which have no time limits: limits are the durations times this")

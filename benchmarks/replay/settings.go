@@ -12,8 +12,8 @@ import (
 // Settings are those of a simulation that do not depend on the policy.
 func (f *Flags) Settings() []report.Setting {
 	cfg, limit := &f.Config, "none"
-	if cfg.CycleLimit > 0 {
-		limit = cfg.CycleLimit.String()
+	if f.CycleLimit > 0 {
+		limit = f.CycleLimit.String()
 	}
 	priorities := "basic"
 	if cfg.Priorities != nil {

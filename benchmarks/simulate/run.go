@@ -269,7 +269,7 @@ func (s *study) run(ctx context.Context, errs io.Writer, keep func(variant, seed
 	}
 	at := s.flags.parallel
 	switch {
-	case at == 0 && s.flags.Replay.Config.CycleLimit > 0:
+	case at == 0 && s.flags.Replay.CycleLimit > 0:
 		at = 1 // what a cycle finds by its deadline is to be its own doing
 	case at == 0:
 		at = runtime.GOMAXPROCS(0)
@@ -324,7 +324,7 @@ func (s *study) one(ctx context.Context, v *variant, in *seeded, keep bool, bar 
 			}
 		}
 	}
-	r.Result, err = sim.Run(ctx, cfg, p, jobs)
+	r.Result, err = sim.Run(ctx, cfg, replay.Limited(p, s.flags.Replay.CycleLimit, &cfg), jobs)
 	if c, ok := p.(io.Closer); ok {
 		err = errors.Join(err, c.Close())
 	}

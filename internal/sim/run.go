@@ -28,7 +28,7 @@ func NewConfig(nodes []nodeset.Capacity) Config {
 // and no job is to come. Then the jobs that are left count as not run.
 const maxIdle = 16
 
-// maxPaced is maxIdle with the cycles that a [Paced] policy asks for, or that retry has.
+// maxPaced is maxIdle with the cycles that a [Paced] policy asks for.
 const maxPaced = 1024
 
 // maxRelease bounds Config.Release.
@@ -297,14 +297,11 @@ type Paced interface {
 	Again() int64
 }
 
-// nextEvent is when the next job comes or goes, or the policy wants to decide, or has to once more.
+// nextEvent is when the next job comes or goes, or the policy wants to decide.
 func (s *simulator) nextEvent() (at int64, ok bool) {
 	if p, paced := s.policy.(Paced); paced && len(s.pending.jobs) > 0 {
 		at = p.Again()
 		ok = at > 0
-	}
-	if again := s.retry.at; again > 0 && len(s.pending.jobs) > 0 && (!ok || again < at) {
-		at, ok = again, true
 	}
 	if e, some := s.comeOrGo(); some && (!ok || e < at) {
 		return e, true
@@ -421,11 +418,7 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	}
 	s.read(&snap)
 	begin := s.cfg.Clock()
-	idle := len(s.running) == 0
 	limits := core.Limits{Seed: s.cfg.Seed ^ uint64(len(s.latency))*0x9e3779b97f4a7c15}
-	if s.cfg.CycleLimit > 0 {
-		limits.Deadline = begin.Add(s.retry.limit(s.cfg.CycleLimit, idle))
-	}
 	if err := s.policy.Decide(ctx, &snap, limits, &s.plan); err != nil {
 		return 0, err
 	}
@@ -438,7 +431,6 @@ func (s *simulator) cycle(ctx context.Context) (started int, err error) {
 	if started, err = s.carryOut(); err != nil {
 		return 0, err
 	}
-	s.retry.learn(s.cfg.Interval, s.now, s.cfg.CycleLimit > 0 && s.plan.Stats.TimedOut > 0, started, idle)
 	if s.cfg.OnCycle != nil {
 		s.cfg.OnCycle(Progress{s.now, s.next, len(s.pending.jobs), len(s.running), s.ended, s.total})
 	}

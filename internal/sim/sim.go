@@ -57,11 +57,6 @@ type Config struct {
 	Blind    bool
 	// Files, if set, makes what the input files of jobs cost on so many nodes.
 	Files func(nodes int) (Files, error)
-	// CycleLimit is the wall-clock time that the policy has for one cycle; 0 means no limit,
-	// without which runs repeat bit for bit. If a cycle has no time for some jobs (core.TimedOut),
-	// there is another after an interval, and later and later ones while they start nothing; on an
-	// idle machine these have ever more time, so that no limit is too short for a job to run.
-	CycleLimit time.Duration
 	// OnCycle, if set, is called after every cycle.
 	OnCycle func(Progress)
 	// OnEnd, if set, is called for every job as it ends, in that order.
@@ -142,7 +137,6 @@ type simulator struct {
 	ended   int
 	total   int // jobs of the workload: the first of jobs
 	plan    core.Plan
-	retry   retry
 	meter   meter
 	latency []time.Duration // of the cycles
 	files   Files           // nil if they are not looked at

@@ -145,7 +145,7 @@ func (r *emulatedRun) check() error {
 			return cli.Unknown("--"+name.flag, name.value, name.known)
 		}
 	}
-	switch limit := r.replay.Config.CycleLimit; {
+	switch limit := r.replay.CycleLimit; {
 	case !(r.rate >= 1 && r.rate <= emulation.MostRate):
 		return fmt.Errorf("--rate: %g: must be from 1 to %d", r.rate, emulation.MostRate)
 	case !(r.busy >= 1 && r.busy <= r.rate):
@@ -174,7 +174,7 @@ func (r *emulatedRun) pluginParameters(flags *pflag.FlagSet) []string {
 	if flags.Changed("on-timeout") {
 		out = append(out, "auc_on_timeout="+flags.Lookup("on-timeout").Value.String())
 	}
-	if d := r.replay.Config.CycleLimit; d > 0 {
+	if d := r.replay.CycleLimit; d > 0 {
 		out = append(out, fmt.Sprintf("auc_deadline_ms=%d", d.Milliseconds()))
 	}
 	return out

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package sim
+package replay
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -36,12 +37,11 @@ func TestNoCycleLimitLeavesJobsUnrun(t *testing.T) {
 						TimeLimit: 100}, Submit: int64(i / 20 * 50), Duration: 50})
 			}
 			workload.AssignBasicPriorities(jobs)
-			c := NewConfig(make([]nodeset.Capacity, 16))
+			c := sim.NewConfig(make([]nodeset.Capacity, 16))
 			for n := range c.Nodes {
 				c.Nodes[n].Cores = 4
 			}
-			c.CycleLimit = limit
-			r, err := Run(context.Background(), c, policy, jobs)
+			r, err := sim.Run(context.Background(), c, Limited(policy, limit, &c), jobs)
 			require.NoError(t, err)
 			require.Empty(t, r.Unrun, "%s, %v", policy.Name(), limit)
 		}
@@ -72,12 +72,11 @@ func (p *patient) Decide(_ context.Context, s *core.Snapshot, l core.Limits, pla
 // asked often, not for ever.
 func TestRetriesHaveMoreTime(t *testing.T) {
 	job := workload.Job{Job: core.Job{ID: "J", Request: bids.Request{Cores: 1}, Priority: 1, TimeLimit: 9}, Duration: 9}
-	c := NewConfig([]nodeset.Capacity{{Cores: 1}})
-	c.CycleLimit = time.Second
+	c := sim.NewConfig([]nodeset.Capacity{{Cores: 1}})
 	for needs, unrun := range map[time.Duration]int{30 * time.Second: 0, 1 << 62: 1} {
 		p := &patient{now: time.Unix(1e9, 0), needs: needs}
 		c.Clock = func() time.Time { return p.now }
-		r, err := Run(context.Background(), c, p, []workload.Job{job})
+		r, err := sim.Run(context.Background(), c, Limited(p, time.Second, &c), []workload.Job{job})
 		require.NoError(t, err)
 		require.Len(t, r.Unrun, unrun)
 		for i := range min(len(p.given)-1, 6) {
@@ -85,28 +84,28 @@ func TestRetriesHaveMoreTime(t *testing.T) {
 			require.Equal(t, int64(3)<<(i+1), p.cycles[i+1]-p.cycles[i])
 		}
 		require.LessOrEqual(t, p.given[len(p.given)-1], longestCycle)
-		require.Less(t, len(p.given), maxVain+2*maxIdle)
+		require.Less(t, len(p.given), maxVain+2*16)
 	}
 }
 
 // What cycles of a busy machine had no time for gives the first one of an idle machine neither
 // an hour nor a pause.
 func TestBusyCyclesDoNotCountOnAnIdleMachine(t *testing.T) {
-	c := NewConfig(make([]nodeset.Capacity, 1))
-	c.CycleLimit = 50 * time.Millisecond
+	c := sim.NewConfig(make([]nodeset.Capacity, 1))
+	const limit = 50 * time.Millisecond
 	var r retry
 	for range 2 * maxVain {
 		r.learn(c.Interval, 1000, true, 0, false)
-		require.Equal(t, c.CycleLimit, r.limit(c.CycleLimit, false))
+		require.Equal(t, limit, r.limit(limit, false))
 	}
 	require.Zero(t, r.at, "not before a job comes or goes")
-	require.Equal(t, c.CycleLimit, r.limit(c.CycleLimit, true))
+	require.Equal(t, limit, r.limit(limit, true))
 	for i := range 3 {
 		r.learn(c.Interval, 1000, true, 0, true)
-		require.Equal(t, c.CycleLimit<<(i+1), r.limit(c.CycleLimit, true))
+		require.Equal(t, limit<<(i+1), r.limit(limit, true))
 		require.Equal(t, 1000+c.Interval<<(i+1), r.at)
 	}
 	r.learn(c.Interval, 1000, true, 1, true)
-	require.Equal(t, c.CycleLimit, r.limit(c.CycleLimit, true), "it has started one")
+	require.Equal(t, limit, r.limit(limit, true), "it has started one")
 	require.Equal(t, 1000+c.Interval, r.at)
 }
