@@ -101,14 +101,15 @@ func TestOffersFitInTurn(t *testing.T) {
 	require.Positive(t, late, "jobs behind one without an offer have some")
 }
 
-// With offers an auction's plan is worth at least what Slurm would start in queue order: the
-// solver begins with that if it has nothing better. Without, some windows are worth less.
+// With offers an auction's best plan is worth at least what Slurm would start in queue order. Without,
+// some windows are worth less. A search that ends early promises neither: its first choice is no
+// offer, which is for the determiner of AUCSCHED1 only.
 func TestAuctionsAreWorthTheirOffers(t *testing.T) {
-	short := 0
+	short, proven := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawState(t)
 		o := core.Preset("paper")
-		o.MaxBidsPerJob, o.Work = 1, rapid.Int64Range(1, 5000).Draw(t, "work")
+		o.MaxBidsPerJob = 1
 		a, err := core.NewAuction(o, nil)
 		require.NoError(t, err)
 		k := new(taker)
@@ -117,14 +118,20 @@ func TestAuctionsAreWorthTheirOffers(t *testing.T) {
 		offers := startedWorth(s, &p)
 		require.NoError(t, NewOffers(a, o.Window).Decide(context.Background(), s, core.Limits{}, &p))
 		require.NoError(t, core.Verify(s, &p))
-		require.GreaterOrEqual(t, p.Objective, float64(offers))
 		require.GreaterOrEqual(t, p.Bound, p.Objective)
+		if p.Stats.Bids == 0 {
+			require.Zero(t, offers)
+		} else if p.Stats.Status == "optimal" {
+			proven++
+			require.GreaterOrEqual(t, p.Objective, float64(offers))
+		}
 		require.NoError(t, a.Decide(context.Background(), s, core.Limits{}, &p))
 		if p.Objective < float64(offers) {
 			short++
 		}
 	})
 	require.Positive(t, short)
+	require.Greater(t, proven, 20, "about half of the windows have no bids, nearly all others are small")
 }
 
 // startedWorth is the sum of the priorities of the jobs that start.
