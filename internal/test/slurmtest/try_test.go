@@ -33,7 +33,7 @@ func siteJob(rng *rand.Rand) (body string, args []string) {
 	case 3:
 		args = append(args, "-p", "gpu", "-N1", "-n2", "--gres=gpu:1")
 	case 4:
-		args = append(args, "-p", "long", "-n32")
+		args = append(args, "-p", "long", "-N1", "-n32") // 26.05 keeps 32 tasks without -N out of a partition with MaxNodes=4
 	case 5:
 		args = append(args, "-n4", "--array=1-3")
 	default:
