@@ -23,6 +23,7 @@ type preemptWay struct {
 	partitions []Partition
 	accounting *Accounting
 	low, high  []string // options of scavengers, and of ordinary jobs
+	other      []string // of jobs that may preempt nobody, and that nobody may preempt
 }
 
 // tiersOf are partitions of which the jobs of p preempt those of low.
@@ -30,25 +31,31 @@ func tiersOf(mode string) []Partition {
 	return []Partition{
 		{Name: "p", Default: true, Options: "PriorityTier=10 PreemptMode=OFF"},
 		{Name: "low", Options: "PriorityTier=1 PreemptMode=" + mode},
+		{Name: "same", Options: "PriorityTier=1 PreemptMode=OFF"},
 	}
+}
+
+var preemptAccounting = &Accounting{
+	QOS:      []QOS{{"scavenge", "Priority=1"}, {"plain", "Priority=50"}, {"urgent", "Priority=100 Preempt=scavenge"}},
+	Accounts: []Account{{Name: "a", Users: []User{{Name: Bob}}}},
 }
 
 var preemptWays = []preemptWay{
 	{
 		name: "tiers, requeue", typ: "preempt/partition_prio", mode: "REQUEUE", partitions: tiersOf("REQUEUE"),
-		low: []string{"-p", "low", "--requeue"},
+		low: []string{"-p", "low", "--requeue"}, other: []string{"-p", "same"},
 	},
 	{
 		name: "tiers, cancel", typ: "preempt/partition_prio", mode: "CANCEL", partitions: tiersOf("CANCEL"),
-		low: []string{"-p", "low"},
+		low: []string{"-p", "low"}, other: []string{"-p", "same"},
 	},
 	{
-		name: "qos", typ: "preempt/qos", mode: "REQUEUE",
-		accounting: &Accounting{
-			QOS:      []QOS{{"scavenge", "Priority=1"}, {"urgent", "Priority=100 Preempt=scavenge"}},
-			Accounts: []Account{{Name: "a", Users: []User{{Name: Bob}}}},
-		},
-		low: as(Bob, "--qos=scavenge", "--requeue"), high: as(Bob, "--qos=urgent"),
+		name: "qos, requeue", typ: "preempt/qos", mode: "REQUEUE", accounting: preemptAccounting,
+		low: as(Bob, "--qos=scavenge", "--requeue"), high: as(Bob, "--qos=urgent"), other: as(Bob, "--qos=plain"),
+	},
+	{
+		name: "qos, cancel", typ: "preempt/qos", mode: "CANCEL", accounting: preemptAccounting,
+		low: as(Bob, "--qos=scavenge"), high: as(Bob, "--qos=urgent"), other: as(Bob, "--qos=plain"),
 	},
 }
 
@@ -220,14 +227,62 @@ func TestNobodyGoesInVain(t *testing.T) {
 	requireBid(t, c, []uint32{high})
 }
 
+// Nobody is stopped for a job that fits on an idle node, with a preset or without, and whether or not
+// another job waits. When a stop is needed its place is the preemptor's: a job without the right does
+// not get it by way of him.
+func TestNobodyIsStoppedWhileThereIsRoom(t *testing.T) {
+	beside(t)
+	for i, w := range preemptWays {
+		for _, preset := range []string{"default", "none"} {
+			for _, waiting := range []bool{true, false} {
+				t.Run(fmt.Sprintf("%s, preset %s, waiting %v", w.name, preset, waiting), func(t *testing.T) {
+					if i > 0 || !waiting {
+						slow(t)
+					}
+					t.Parallel()
+					roomBeforeStops(t, w, preset, waiting)
+				})
+			}
+		}
+	}
+}
+
+func roomBeforeStops(t *testing.T, w preemptWay, preset string, waiting bool) {
+	cfg := preemptMachine(w)
+	cfg.Groups = Uniform(4, 8, 0)
+	cfg.SchedulerParameters = "auc_preset=" + preset
+	c := cluster(t, auction, cfg)
+	one := func(options []string, args ...string) uint32 {
+		return submit(t, c, "sleep 600", slices.Concat([]string{"--time=30", "-N1", "-n8"}, options, args)...)
+	}
+	victim := one(w.low, "--nodelist=n0003")
+	running(t, c, patience, victim, one(w.high, "--nodelist=n0001"), one(w.high, "--nodelist=n0002"))
+	if waiting {
+		one(w.other, "--nodelist=n0001")
+		waitCycles(t, c, 2)
+	}
+	var high, other uint32
+	together(t, c, func() { high, other = one(w.high), one(w.other) })
+	require.Equal(t, "n0004", running(t, c, patience, high)[0].NodeList)
+	waitCycles(t, c, 2)
+	require.Empty(t, preempted(t, c).ids)
+	running(t, c, time.Second, victim)
+
+	next := one(w.high)
+	require.Equal(t, "n0003", running(t, c, patience, next)[0].NodeList)
+	require.Equal(t, []uint32{victim}, preempted(t, c).ids)
+	_, err := c.WaitFor(t.Context(), other, time.Second, "PENDING")
+	require.NoError(t, err, "it has got a place that a stop made")
+	requireBid(t, c, []uint32{high, next})
+}
+
 // graceful is a machine of two nodes where low jobs have a grace time. Those of same may neither
 // preempt nor be preempted; those of top go before all others.
 func graceful(grace int) Config {
 	w := preemptWays[0]
 	w.partitions = tiersOf("REQUEUE")
 	w.partitions[1].Options += fmt.Sprintf(" GraceTime=%d", grace)
-	w.partitions = append(w.partitions, Partition{Name: "same", Options: "PriorityTier=1 PreemptMode=OFF"},
-		Partition{Name: "top", Options: "PriorityTier=20 PreemptMode=OFF"})
+	w.partitions = append(w.partitions, Partition{Name: "top", Options: "PriorityTier=20 PreemptMode=OFF"})
 	cfg := preemptMachine(w)
 	cfg.Groups = Uniform(2, 8, 1)
 	cfg.SchedulerParameters = "auc_at_once=yes"
