@@ -269,6 +269,47 @@ static void _test_cost(const char *liar)
 	auc_library_close(&library);
 }
 
+/*
+ * What slurmctld waits for under its locks: once a configuration for where the nodes stand, with its
+ * write locks; for a script with alternatives, with its read locks.
+ */
+static void _test_cost_under_locks(void)
+{
+	enum { MANY = 10000 };
+	static char addresses[MANY][40], names[MANY][8];
+	const char *name[MANY], *address[MANY], *pattern[MANY];
+	struct aucsched_topology tree;
+	auc_library_t library = { 0 };
+	char note[2048];
+	int64_t begin, start_us, tree_us, script_us;
+
+	for (int n = 0; n < MANY; n++) {
+		snprintf(names[n], sizeof(names[n]), "n%05d", n);
+		snprintf(addresses[n], sizeof(addresses[n]), "top.row%d.leaf%d.%s",
+			 n / 500, n / 20, names[n]);
+		name[n] = names[n];
+		address[n] = addresses[n];
+		pattern[n] = "switch.switch.switch.node";
+	}
+	begin = auc_now_us();
+	_load(&library, units_library);
+	start_us = auc_now_us() - begin;
+	_open(&library, "deadline_ms=100");
+	begin = auc_now_us();
+	CHECK(!auc_library_topology(&library, name, address, pattern, MANY,
+				    NULL, &tree) && (tree.switches_len == 521),
+	      "%u: %s", tree.switches_len, library.error);
+	tree_us = auc_now_us() - begin;
+	begin = auc_now_us();
+	CHECK(!auc_library_alternatives(&library, "#!/bin/sh\n#AUCSCHED --alternative -n4\ntrue\n",
+					1, NULL, note, sizeof(note)) &&
+	      !strncmp(note, "n4", 2), "%s", note);
+	script_us = auc_now_us() - begin;
+	printf("an engine starts in %lld us, places %d nodes in %lld us, reads a script in %lld us\n",
+	       (long long) start_us, MANY, (long long) tree_us, (long long) script_us);
+	auc_library_close(&library);
+}
+
 /* Scripts and topologies: what is beyond the engine's answer is not read. */
 static void _test_texts(const char *liar)
 {
@@ -347,6 +388,7 @@ extern void test_library(unsigned seed)
 	_test_pauses(liar);
 	_test_killed(seed);
 	_test_cost(liar);
+	_test_cost_under_locks();
 	_test_texts(liar);
 	xfree(liar);
 }
