@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aucsched/aucsched/adapters/kubernetes/model"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -139,14 +140,14 @@ func (a *audit) pod(p *v1.Pod, gone bool) {
 func groups(all []v1.Pod) (bound, least map[string]int) {
 	bound, least = make(map[string]int), make(map[string]int)
 	for _, p := range all {
-		g := p.Labels[GroupLabel]
+		g := p.Labels[model.GroupLabel]
 		if g == "" || p.DeletionTimestamp != nil {
 			continue
 		}
 		g = p.Namespace + "/" + g
-		if _, err := fmt.Sscan(p.Labels[MinLabel], new(int)); err == nil {
+		if _, err := fmt.Sscan(p.Labels[model.MinLabel], new(int)); err == nil {
 			n := 0
-			fmt.Sscan(p.Labels[MinLabel], &n)
+			fmt.Sscan(p.Labels[model.MinLabel], &n)
 			least[g] = n
 		}
 		if p.Spec.NodeName != "" {
@@ -175,8 +176,8 @@ func (a *audit) racks(b *bed) (names []string) {
 	require.NoError(b.t, err)
 	at := make(map[string]string)
 	for _, p := range l.Items {
-		g := p.Labels[GroupLabel]
-		near := p.Annotations[WithinAnnotation] == rack || p.Spec.Affinity != nil && p.Spec.Affinity.PodAffinity != nil
+		g := p.Labels[model.GroupLabel]
+		near := p.Annotations[model.WithinAnnotation] == rack || p.Spec.Affinity != nil && p.Spec.Affinity.PodAffinity != nil
 		if !near || p.Spec.NodeName == "" || p.DeletionTimestamp != nil {
 			continue
 		}

@@ -4,76 +4,28 @@ package kube
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"testing"
 	"time"
 
+	"github.com/aucsched/aucsched/adapters/kubernetes/internal/kubetest"
+	"github.com/aucsched/aucsched/adapters/kubernetes/model"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/fake"
 	clienttesting "k8s.io/client-go/testing"
 	"k8s.io/client-go/tools/record"
 )
 
-const rack = "topology.kubernetes.io/rack"
+const rack = kubetest.Rack
 
-// list is a resource list of "name=amount" pairs.
-func list(pairs ...string) v1.ResourceList {
-	l := v1.ResourceList{}
-	for i := 0; i < len(pairs); i += 2 {
-		l[v1.ResourceName(pairs[i])] = resource.MustParse(pairs[i+1])
-	}
-	return l
-}
-
-func aNode(name string, pairs ...string) *v1.Node {
-	l := list("pods", "110", "cpu", "8", "memory", "32Gi")
-	for k, v := range list(pairs...) {
-		l[k] = v
-	}
-	return &v1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{v1.LabelHostname: name}},
-		Status: v1.NodeStatus{Allocatable: l, Conditions: []v1.NodeCondition{{Type: v1.NodeReady, Status: v1.ConditionTrue}}}}
-}
-
-var serial int
-
-// aPod is a pod of namespace default that asks for pairs.
-func aPod(name string, pairs ...string) *v1.Pod {
-	serial++
-	return &v1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "default", UID: types.UID(fmt.Sprint("uid-", serial)),
-			Labels: map[string]string{}, Annotations: map[string]string{},
-			CreationTimestamp: metav1.NewTime(time.Date(2026, 1, 1, 0, 0, serial, 0, time.UTC))},
-		Spec: v1.PodSpec{SchedulerName: "aucsched",
-			Containers: []v1.Container{{Resources: v1.ResourceRequirements{Requests: list(pairs...)}}}}}
-}
-
-// inGroup has pods be of a group.
-func inGroup(group string, min int, pods ...*v1.Pod) []runtime.Object {
-	var all []runtime.Object
-	for _, p := range pods {
-		p.Labels[GroupLabel] = group
-		if min > 0 {
-			p.Labels[MinLabel] = fmt.Sprint(min)
-		}
-		all = append(all, p)
-	}
-	return all
-}
-
-// pods are n pods that ask for pairs.
-func pods(name string, n int, pairs ...string) (all []*v1.Pod) {
-	for i := range n {
-		all = append(all, aPod(fmt.Sprint(name, "-", i), pairs...))
-	}
-	return all
-}
+var (
+	list, aNode, aPod, inGroup, pods = kubetest.List, kubetest.Node, kubetest.Pod, kubetest.Group, kubetest.Pods
+	number, drawn                    = kubetest.Number, kubetest.Drawn
+)
 
 // server is a fake API server: bindings and evictions do what they do on a real one.
 type server struct {
@@ -113,7 +65,7 @@ func newServer(t *testing.T, objects ...runtime.Object) *server {
 
 // start runs a Scheduler until the test is over.
 func (s *server) start(change func(*Config)) *Scheduler {
-	c := Config{Options: Options{SchedulerName: "aucsched", Topology: []string{rack}}, Client: s, Interval: 5 * time.Millisecond,
+	c := Config{Options: model.Options{SchedulerName: "aucsched", Topology: []string{rack}}, Client: s, Interval: 5 * time.Millisecond,
 		Deadline: time.Second, Workers: 4, Log: slog.New(slog.DiscardHandler), Metrics: new(Metrics), Events: s.events}
 	if change != nil {
 		change(&c)

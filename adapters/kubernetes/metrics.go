@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/aucsched/aucsched/adapters/kubernetes/model"
 	"github.com/aucsched/aucsched/core"
 )
 
@@ -19,13 +20,13 @@ type Metrics struct {
 	tellNanos, decideNanos                     atomic.Int64
 }
 
-func (x *Metrics) round(m *model, c *core.Cycle, tell, decide time.Duration) {
+func (x *Metrics) round(m *model.Model, c *core.Cycle, tell, decide time.Duration) {
 	x.Rounds.Add(1)
 	x.groups.Add(int64(len(c.Starts)))
-	x.waiting.Store(int64(len(m.waiting) - len(c.Starts)))
-	x.pending.Store(int64(len(m.pending)))
-	x.refused.Store(int64(len(m.refused)))
-	x.broken.Store(int64(len(m.broken)))
+	x.waiting.Store(int64(m.Waiting - len(c.Starts)))
+	x.pending.Store(int64(len(m.Pending)))
+	x.refused.Store(int64(len(m.Refused)))
+	x.broken.Store(int64(len(m.Broken)))
 	x.tellNanos.Add(int64(tell))
 	x.decideNanos.Add(int64(decide))
 }

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aucsched/aucsched/adapters/kubernetes/model"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -143,10 +144,10 @@ func gangs(r *rand.Rand, n int) (groups [][]*v1.Pod) {
 				ask(p, "nvidia.com/gpu", fmt.Sprint(gpu))
 			}
 			p.Spec.Tolerations = []v1.Toleration{{Key: "nvidia.com/gpu", Operator: v1.TolerationOpExists}}
-			p.Labels[GroupLabel], p.Labels[MinLabel] = name, fmt.Sprint(size)
+			p.Labels[model.GroupLabel], p.Labels[model.MinLabel] = name, fmt.Sprint(size)
 			if oneRack && size > 1 {
 				near := []v1.PodAffinityTerm{{TopologyKey: rack,
-					LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{GroupLabel: name}}}}
+					LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{model.GroupLabel: name}}}}
 				p.Spec.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: near}}
 			}
 			group = append(group, p)
@@ -168,7 +169,7 @@ func (b *bed) podGroups(groups [][]*v1.Pod) {
 	}, time.Minute, 100*time.Millisecond)
 	each(len(groups), func(i int) {
 		g := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup",
-			"metadata": map[string]any{"name": groups[i][0].Labels[GroupLabel], "namespace": "default"},
+			"metadata": map[string]any{"name": groups[i][0].Labels[model.GroupLabel], "namespace": "default"},
 			"spec":     map[string]any{"minMember": int64(len(groups[i])), "scheduleTimeoutSeconds": int64(10)}}}
 		_, err := to.Create(ctx(), g, metav1.CreateOptions{})
 		require.NoError(b.t, err)
@@ -264,8 +265,8 @@ func boundPods(pods []v1.Pod) (n int) {
 // groupsOf is groups, where a pod without a group is one.
 func groupsOf(pods []v1.Pod) (bound, least map[string]int) {
 	for i := range pods {
-		if p := &pods[i]; p.Labels[GroupLabel] == "" {
-			p.Labels = map[string]string{GroupLabel: "pod " + p.Name, MinLabel: "1"}
+		if p := &pods[i]; p.Labels[model.GroupLabel] == "" {
+			p.Labels = map[string]string{model.GroupLabel: "pod " + p.Name, model.MinLabel: "1"}
 		}
 	}
 	return groups(pods)
@@ -307,7 +308,7 @@ func streamOfGangs(t *testing.T, p peer) {
 		require.NoError(t, err)
 		members := make(map[string][]v1.Pod)
 		for _, x := range l.Items {
-			members[x.Labels[GroupLabel]] = append(members[x.Labels[GroupLabel]], x)
+			members[x.Labels[model.GroupLabel]] = append(members[x.Labels[model.GroupLabel]], x)
 		}
 		for name, s := range states {
 			switch n := boundPods(members[name]); {
@@ -340,7 +341,7 @@ func streamOfGangs(t *testing.T, p peer) {
 			look()
 			time.Sleep(min(250*time.Millisecond, max(0, time.Until(due))))
 		}
-		states[g[0].Labels[GroupLabel]] = &state{came: time.Now(), runs: time.Duration(5+r.IntN(20)) * time.Second}
+		states[g[0].Labels[model.GroupLabel]] = &state{came: time.Now(), runs: time.Duration(5+r.IntN(20)) * time.Second}
 		b.create(g)
 	}
 	arrived := time.Since(begin)

@@ -5,8 +5,6 @@ package kube
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
 	"time"
 
@@ -17,14 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
-
-// number is a number from the environment.
-func number(name string, otherwise int) int {
-	if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
-		return n
-	}
-	return otherwise
-}
 
 // machine creates nodes in racks of 8, each fourth with 8 GPUs and a taint.
 func machine(b *bed, n int) {
@@ -44,43 +34,6 @@ func withGPUs(x *v1.Node) *v1.Node {
 	}
 	x.Spec.Taints = []v1.Taint{{Key: "nvidia.com/gpu", Effect: v1.TaintEffectNoSchedule}}
 	return x
-}
-
-// drawn is a group of 1 to 12 pods, or of two kinds, some of which want GPUs, one rack, or less than all.
-func drawn(r *rand.Rand, name string) (group []*v1.Pod) {
-	n, cpu, gpu := 1+r.IntN(12), 1+r.IntN(16), 0
-	if r.IntN(3) == 0 {
-		gpu = 1 + r.IntN(8)
-	}
-	least, oneRack, unlike := n, r.IntN(5) == 0, r.IntN(6) == 0
-	if r.IntN(4) == 0 {
-		least = 1 + r.IntN(n)
-		unlike = false
-	}
-	class := []string{"low", "mid"}[r.IntN(2)]
-	for k := range n {
-		p := aPod(fmt.Sprint(name, "-", k), "cpu", fmt.Sprint(cpu), "memory", fmt.Sprint(1+r.IntN(1), "Gi"))
-		if unlike && k == 0 {
-			p = aPod(fmt.Sprint(name, "-", k), "cpu", "2", "memory", "1000000001")
-		}
-		p.UID, p.CreationTimestamp = "", metav1.Time{}
-		p.Spec.PriorityClassName = class
-		p.Spec.Containers[0].Name, p.Spec.Containers[0].Image = "c", "x"
-		if gpu > 0 {
-			q := list("nvidia.com/gpu", fmt.Sprint(gpu))["nvidia.com/gpu"]
-			p.Spec.Containers[0].Resources.Requests["nvidia.com/gpu"] = q
-			p.Spec.Containers[0].Resources.Limits = v1.ResourceList{"nvidia.com/gpu": q}
-			p.Spec.Tolerations = []v1.Toleration{{Key: "nvidia.com/gpu", Operator: v1.TolerationOpExists}}
-		}
-		if n > 1 {
-			p.Labels[GroupLabel], p.Labels[MinLabel] = name, fmt.Sprint(least)
-			if oneRack {
-				p.Annotations[WithinAnnotation] = rack
-			}
-		}
-		group = append(group, p)
-	}
-	return group
 }
 
 func (b *bed) create(pods []*v1.Pod) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/aucsched/aucsched/adapters/kubernetes/model"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -20,10 +21,10 @@ import (
 
 // watch starts the informers, and returns what reads them once they have all that was written before. A
 // lister of an informer never fails.
-func (s *Scheduler) watch(ctx context.Context) (read func() *Objects, err error) {
-	var reads []func(*Objects)
+func (s *Scheduler) watch(ctx context.Context) (read func() *model.Objects, err error) {
+	var reads []func(*model.Objects)
 	var synced []cache.InformerSynced
-	add := func(i cache.SharedIndexInformer, read func(*Objects)) {
+	add := func(i cache.SharedIndexInformer, read func(*model.Objects)) {
 		_, fault := i.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: func(any) { s.changed() },
 			UpdateFunc: func(any, any) { s.changed() }, DeleteFunc: func(any) { s.changed() }})
 		err = errors.Join(err, fault)
@@ -32,22 +33,22 @@ func (s *Scheduler) watch(ctx context.Context) (read func() *Objects, err error)
 	}
 	all := informers.NewSharedInformerFactory(s.Client, 0)
 	nodes, pods, budgets := all.Core().V1().Nodes(), all.Core().V1().Pods(), all.Policy().V1().PodDisruptionBudgets()
-	add(nodes.Informer(), func(o *Objects) { o.Nodes, _ = nodes.Lister().List(labels.Everything()) })
-	add(pods.Informer(), func(o *Objects) { o.Pods, _ = pods.Lister().List(labels.Everything()) })
-	add(budgets.Informer(), func(o *Objects) { o.Budgets, _ = budgets.Lister().List(labels.Everything()) })
+	add(nodes.Informer(), func(o *model.Objects) { o.Nodes, _ = nodes.Lister().List(labels.Everything()) })
+	add(pods.Informer(), func(o *model.Objects) { o.Pods, _ = pods.Lister().List(labels.Everything()) })
+	add(budgets.Informer(), func(o *model.Objects) { o.Budgets, _ = budgets.Lister().List(labels.Everything()) })
 	if s.QuotaName != "" {
 		one := informers.NewSharedInformerFactoryWithOptions(s.Client, 0, informers.WithNamespace(s.QuotaNamespace),
 			informers.WithTweakListOptions(func(o *metav1.ListOptions) {
 				o.FieldSelector = fields.OneTermEqualSelector("metadata.name", s.QuotaName).String()
 			})).Core().V1().ConfigMaps()
-		add(one.Informer(), func(o *Objects) {
+		add(one.Informer(), func(o *model.Objects) {
 			m, err := one.Lister().ConfigMaps(s.QuotaNamespace).Get(s.QuotaName)
 			o.Quotas = s.readQuotas(m, err == nil)
 		})
 	}
 	if s.Dynamic != nil {
 		groups := dynamicinformer.NewDynamicSharedInformerFactory(s.Dynamic, 0).ForResource(PodGroups)
-		add(groups.Informer(), func(o *Objects) {
+		add(groups.Informer(), func(o *model.Objects) {
 			o.Groups = make(map[string]int)
 			list, _ := groups.Lister().List(labels.Everything())
 			for _, x := range list {
@@ -61,22 +62,23 @@ func (s *Scheduler) watch(ctx context.Context) (read func() *Objects, err error)
 	if err != nil || !cache.WaitForCacheSync(ctx.Done(), synced...) {
 		return nil, errors.Join(err, ctx.Err())
 	}
-	return func() *Objects {
-		o := new(Objects)
+	s.shown = pods.Informer().GetStore()
+	return func() *model.Objects {
+		o := new(model.Objects)
 		for _, read := range reads {
 			read(o)
 		}
 		return o
-	}, s.fence(ctx, pods.Informer().GetStore())
+	}, s.fence(ctx)
 }
 
 // readQuotas are the quotas of a ConfigMap, if it is there. Until it can be read those of before hold.
-func (s *Scheduler) readQuotas(m *v1.ConfigMap, there bool) *Quotas {
+func (s *Scheduler) readQuotas(m *v1.ConfigMap, there bool) *model.Quotas {
 	if !there {
 		s.quotas, s.quotasOf = nil, ""
 	} else if text := m.Data["quotas.yaml"]; s.quotasOf != text {
 		s.quotasOf = text
-		if q, err := ReadQuotas(text); err != nil {
+		if q, err := model.ReadQuotas(text); err != nil {
 			s.Events.Eventf(m, v1.EventTypeWarning, "InvalidQuotas", "%v", err)
 		} else {
 			s.quotas = q
@@ -85,25 +87,20 @@ func (s *Scheduler) readQuotas(m *v1.ConfigMap, there bool) *Quotas {
 	return s.quotas
 }
 
-// fence waits until the store of the informer has all pods that are bound: by the leader before, too. A
-// list without a version is as new as the server's.
-func (s *Scheduler) fence(ctx context.Context, store cache.Store) error {
-	for {
+// fence waits until the informer shows all pods that are bound: by the leader before, too. A list without
+// a version is as new as the server's.
+func (s *Scheduler) fence(ctx context.Context) error {
+	for ; ; pause(ctx, 50*time.Millisecond) {
 		list, err := s.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 		if err != nil {
 			return err
 		}
 		behind := slices.ContainsFunc(list.Items, func(p v1.Pod) bool {
-			x, ok, _ := store.GetByKey(p.Namespace + "/" + p.Name)
+			x, ok, _ := s.shown.GetByKey(p.Namespace + "/" + p.Name)
 			return p.Spec.NodeName != "" && (!ok || x.(*v1.Pod).UID != p.UID || x.(*v1.Pod).Spec.NodeName == "")
 		})
 		if !behind {
 			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(50 * time.Millisecond):
 		}
 	}
 }

@@ -38,7 +38,8 @@ func wingOf(rel string) wing {
 		return slices.ContainsFunc(roots, func(r string) bool { return strings.HasPrefix(rel, r+"/") })
 	}
 	switch {
-	case strings.HasSuffix(rel, "_test.go"), under("internal/test", "cshim/ctest", "slurmplugin/test"):
+	case strings.HasSuffix(rel, "_test.go"),
+		under("internal/test", "cshim/ctest", "slurmplugin/test", "adapters/kubernetes/internal/kubetest"):
 		return tests
 	case under("benchmarks"):
 		return laboratory

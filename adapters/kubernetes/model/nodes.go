@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package kube
+package model
 
 import (
 	"math"
@@ -31,7 +31,7 @@ type amounts map[[2]string]int64
 // its CPU and GPUs in units that fit their range. Pods take of them what they request, rounded down, so
 // that they are never short where the resources are not. They say what jobs are worth and what a start
 // makes useless.
-func (m *model) addNodes() {
+func (m *Model) addNodes() {
 	m.most = make(map[string]int64)
 	rows := make(map[string]row)
 	for _, p := range slices.Concat(m.bound, m.pending) {
@@ -72,7 +72,7 @@ func (m *model) addNodes() {
 			to = used
 		}
 		for name, v := range p.takes {
-			to[[2]string{p.node, name}] += v
+			to[[2]string{p.Spec.NodeName, name}] += v
 		}
 	}
 	skews := m.skews()
@@ -136,7 +136,7 @@ func isGPU(name string) bool { return strings.HasSuffix(name, "/gpu") }
 
 // setTakes fills in what a pod takes: of resources rounded up, of cores and GPUs rounded down. known has
 // what pods take that are alike, as long as there are no rows.
-func (m *model) setTakes(p *pod, known map[string]map[string]int64) {
+func (m *Model) setTakes(p *pod, known map[string]map[string]int64) {
 	p.kind = p.spec
 	if p.takes = known[p.spec]; p.takes != nil {
 		return
@@ -171,7 +171,7 @@ func ready(n *v1.Node) bool {
 
 // leaf is the name of the domain of a node's smallest label of topology, which it adds to the switches,
 // and those above it. A node without one of the labels is in a domain of its own.
-func (m *model) leaf(n *v1.Node, seen map[string]int) string {
+func (m *Model) leaf(n *v1.Node, seen map[string]int) string {
 	parent, path := -1, ""
 	for level := len(m.Topology) - 1; level >= 0; level-- {
 		value := n.Labels[m.Topology[level]]
@@ -191,7 +191,7 @@ func (m *model) leaf(n *v1.Node, seen map[string]int) string {
 }
 
 // on are the names of the nodes that a pod may use; nil: all of them.
-func (m *model) on(p *pod) []string {
+func (m *Model) on(p *pod) []string {
 	if on, ok := m.filters[p.filter]; ok {
 		return on
 	}
@@ -216,7 +216,7 @@ func (m *model) on(p *pod) []string {
 }
 
 // prefers are the nodes to which the pod's preferred affinity gives the most weight.
-func (m *model) prefers(p *pod) (best []string) {
+func (m *Model) prefers(p *pod) (best []string) {
 	if p.Spec.Affinity == nil || p.Spec.Affinity.NodeAffinity == nil {
 		return nil
 	}

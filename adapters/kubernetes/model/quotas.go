@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package kube
+package model
 
 import (
 	"cmp"
@@ -93,7 +93,7 @@ func (x *Queue) shared(name v1.ResourceName) string {
 }
 
 // counts is what a pod counts against quotas.
-func (m *model) counts(p *pod) map[string]int64 {
+func (m *Model) counts(p *pod) map[string]int64 {
 	x := m.objects.Quotas.queue(p)
 	if x == nil {
 		return nil
@@ -111,7 +111,7 @@ func (m *model) counts(p *pod) map[string]int64 {
 }
 
 // countsOf is what the pods of a job count together.
-func (m *model) countsOf(j *job) map[string]int64 {
+func (m *Model) countsOf(j *job) map[string]int64 {
 	sum := make(map[string]int64)
 	for _, pods := range j.parts {
 		for name, v := range m.counts(pods[0]) {
@@ -124,7 +124,7 @@ func (m *model) countsOf(j *job) map[string]int64 {
 // addQuotas has the limits of queues and cohorts, what running jobs count, and who may take back what was
 // lent: a job that its queue's nominal quota has room for may stop those with which other queues of the
 // cohort are above theirs. These are of the class of the cohort, which is below all priorities.
-func (m *model) addQuotas() {
+func (m *Model) addQuotas() {
 	q := m.objects.Quotas
 	if q == nil {
 		return

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package kube
+package model
 
 import (
 	"crypto/sha256"
@@ -45,13 +45,9 @@ type pod struct {
 	// refused says what the pod asks for that can't be expressed; "": nothing.
 	refused string
 
-	// In this round: node is where the pod is, or is being bound; "": nowhere. leaves says that it is
-	// being deleted or evicted. takes is requests and rows in the Cluster's units. Pods of the same kind
-	// are alike.
-	node   string
-	leaves bool
-	takes  map[string]int64
-	kind   string
+	// In this round: takes is requests and rows in the Cluster's units. Pods of the same kind are alike.
+	takes map[string]int64
+	kind  string
 }
 
 func newPod(p *v1.Pod) *pod {
@@ -155,13 +151,17 @@ func (p *pod) min() int {
 func (p *pod) name() string    { return p.Namespace + "/" + p.Name }
 func (p *pod) priority() int32 { return corev1.PodPriority(p.Pod) }
 
-// over reports whether the pod holds nothing any more.
-func over(p *v1.Pod) bool { return p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed }
+// Cache keeps what was made of pods.
+type Cache map[types.UID]*pod
 
-// podCache keeps what was made of pods.
-type podCache map[types.UID]*pod
+// trim forgets all if most of the pods are gone.
+func (c Cache) trim(pods int) {
+	if len(c) > 2*pods+1000 {
+		clear(c)
+	}
+}
 
-func (c podCache) of(p *v1.Pod) *pod {
+func (c Cache) of(p *v1.Pod) *pod {
 	if x := c[p.UID]; x != nil && x.ResourceVersion == p.ResourceVersion && x.Name == p.Name {
 		x.Pod = p
 		return x

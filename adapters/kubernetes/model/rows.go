@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package kube
+package model
 
 import (
 	"math"
@@ -75,7 +75,7 @@ func (r *row) takes(p *pod) int64 {
 // near is where pods of the pod's own terms of affinity are: the names of the nodes that are in a domain of
 // such a pod for each term, and the keys of terms that select the pod itself and nobody who runs. ok is
 // false if there is a term that nobody meets. WithinAnnotation is a term that selects the pod's group.
-func (m *model) near(p *pod) (on map[string]bool, within []string, ok bool) {
+func (m *Model) near(p *pod) (on map[string]bool, within []string, ok bool) {
 	terms := required(p.Pod, false)
 	if key := p.Annotations[WithinAnnotation]; key != "" && p.group != "" {
 		terms = append(slices.Clone(terms), v1.PodAffinityTerm{TopologyKey: key,
@@ -85,7 +85,7 @@ func (m *model) near(p *pod) (on map[string]bool, within []string, ok bool) {
 		r := newRow("near", p, t.Namespaces, t.LabelSelector, 0)
 		values := make(map[string]bool)
 		for _, x := range m.bound {
-			if n := m.byName[x.node]; n != nil && r.selects(x.Pod) && n.Labels[t.TopologyKey] != "" {
+			if n := m.byName[x.Spec.NodeName]; n != nil && r.selects(x.Pod) && n.Labels[t.TopologyKey] != "" {
 				values[n.Labels[t.TopologyKey]] = true
 			}
 		}
@@ -109,7 +109,7 @@ func (m *model) near(p *pod) (on map[string]bool, within []string, ok bool) {
 
 // skews are how many pods of each row of a spread a node may have, those that are not of the row taken
 // off.
-func (m *model) skews() map[string]map[string]int64 {
+func (m *Model) skews() map[string]map[string]int64 {
 	all := make(map[string]map[string]int64)
 	for i := range m.rows {
 		r := &m.rows[i]
@@ -119,8 +119,8 @@ func (m *model) skews() map[string]map[string]int64 {
 		count, others := make(map[string]int64), make(map[string]int64)
 		for _, p := range m.bound {
 			if r.selects(p.Pod) {
-				count[p.node]++
-				others[p.node] += 1 - min(1, r.takes(p))
+				count[p.Spec.NodeName]++
+				others[p.Spec.NodeName] += 1 - min(1, r.takes(p))
 			}
 		}
 		var one *pod // whose nodes count: those of pods with one term are taken to be the same

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package kube
+// Package model says in core.Cluster's words what a Kubernetes API server holds. It makes a Cluster of
+// the API's objects, and bindings of what the Cluster starts. It needs the API's types, and no client.
+package model
 
 import (
 	"cmp"
@@ -23,7 +25,7 @@ type Objects struct {
 	Quotas  *Quotas
 }
 
-// Options are the settings of the model.
+// Options are the settings of a Model.
 type Options struct {
 	// SchedulerName is that of the pods which are scheduled.
 	SchedulerName string
@@ -31,9 +33,16 @@ type Options struct {
 	Topology []string
 }
 
-// model is what a Cluster should know, made of the API's objects.
-type model struct {
+// Model is what a Cluster should know, made of the API's objects.
+type Model struct {
 	Options
+	// Pending are the pods that wait to be bound, in so many jobs. Refused says why some of them are in no job. Broken are
+	// groups of which some pods, fewer than have to be, are bound.
+	Pending []*v1.Pod
+	Waiting int
+	Refused map[*v1.Pod]string
+	Broken  map[string][]*v1.Pod
+
 	objects *Objects
 	now     time.Time
 	byName  map[string]*v1.Node
@@ -51,36 +60,35 @@ type model struct {
 	running  map[string]core.Start
 	waiting  []core.JobSpec
 	jobs     map[string]*job // those that run and those that wait
-	// refused says why pods are in no job, and broken are groups of which some pods, fewer than have to
-	// be, are bound.
-	refused map[*pod]string
-	broken  map[string][]*pod
 }
 
-// newModel makes the model of objects. known says of pods what is of this round too.
-func newModel(o Options, objects *Objects, now time.Time, known func(*v1.Pod) *pod) *model {
-	m := &model{Options: o, objects: objects, now: now, byName: make(map[string]*v1.Node), filters: make(map[string][]string),
-		units: make(map[string]int64), quotas: make(map[string]int64), running: make(map[string]core.Start),
-		jobs: make(map[string]*job), refused: make(map[*pod]string), broken: make(map[string][]*pod)}
+// New makes the model of objects, of which it sorts the nodes. known keeps what was made of pods.
+func New(o Options, objects *Objects, now time.Time, known Cache) *Model {
+	m := &Model{Options: o, Refused: make(map[*v1.Pod]string), Broken: make(map[string][]*v1.Pod), objects: objects, now: now,
+		byName: make(map[string]*v1.Node), filters: make(map[string][]string), units: make(map[string]int64),
+		quotas: make(map[string]int64), running: make(map[string]core.Start), jobs: make(map[string]*job)}
 	slices.SortFunc(objects.Nodes, func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	for _, n := range objects.Nodes {
 		m.byName[n.Name] = n
 	}
+	known.trim(len(objects.Pods))
 	for _, p := range objects.Pods {
-		if over(p) {
-			continue
-		}
-		if x := known(p); x.node != "" {
-			m.bound = append(m.bound, x)
-		} else if m.ours(p) && !x.leaves && len(p.Spec.SchedulingGates) == 0 {
-			m.pending = append(m.pending, x)
+		switch {
+		case p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed: // it holds nothing any more
+		case p.Spec.NodeName != "":
+			m.bound = append(m.bound, known.of(p))
+		case m.ours(p) && p.DeletionTimestamp == nil && len(p.Spec.SchedulingGates) == 0:
+			m.pending = append(m.pending, known.of(p))
 		}
 	}
 	slices.SortFunc(m.bound, asCame)
 	slices.SortFunc(m.pending, asCame)
-	for _, x := range slices.Concat(m.bound, m.pending) {
-		if m.ours(x.Pod) {
-			m.ranks = append(m.ranks, x.priority())
+	for _, p := range m.pending {
+		m.Pending = append(m.Pending, p.Pod)
+	}
+	for _, p := range slices.Concat(m.bound, m.pending) {
+		if m.ours(p.Pod) {
+			m.ranks = append(m.ranks, p.priority())
 		}
 	}
 	slices.Sort(m.ranks)
@@ -89,11 +97,12 @@ func newModel(o Options, objects *Objects, now time.Time, known func(*v1.Pod) *p
 	m.addRunning()
 	m.addWaiting()
 	m.addQuotas()
+	m.Waiting = len(m.waiting)
 	return m
 }
 
-// cluster is a Cluster that knows the model.
-func (m *model) cluster(o core.ClusterOptions) (*core.Cluster, error) {
+// Cluster is a Cluster that knows the model.
+func (m *Model) Cluster(o core.ClusterOptions) (*core.Cluster, error) {
 	c, err := core.NewCluster(o)
 	if err != nil {
 		return nil, err
@@ -124,13 +133,59 @@ func (m *model) cluster(o core.ClusterOptions) (*core.Cluster, error) {
 	return c, nil
 }
 
-func (m *model) refuse(pods []*pod, why string) {
+// Binding is a pod and the node that it gets.
+type Binding struct {
+	Pod  *v1.Pod
+	Node string
+}
+
+// Bindings bind the pods of the jobs that a cycle starts. A group of which some pods are to be stopped
+// waits for the next cycle.
+func (m *Model) Bindings(cycle *core.Cycle) (all []Binding, err error) {
+	stops := make(map[string]bool)
+	for _, x := range cycle.Preempted {
+		stops[m.jobs[x.Job].group()] = true
+	}
+	for _, start := range cycle.Starts {
+		j := m.jobs[start.Job]
+		if g := j.group(); g != "" && stops[g] {
+			continue
+		}
+		for k, part := range append([]core.Start{start}, start.Components...) {
+			pods := j.parts[k]
+			for _, share := range part.Nodes {
+				n := cmp.Or(j.each[start.Alternative][k], share.Cores)
+				if n > len(pods) {
+					return nil, fmt.Errorf("%s: part %d got more nodes than it has pods", start.Job, k)
+				}
+				for _, p := range pods[:n] {
+					all = append(all, Binding{p.Pod, share.Node})
+				}
+				pods = pods[n:]
+			}
+		}
+		m.running[start.Job] = start
+	}
+	return all, nil
+}
+
+// Pods are the pods of a job, or nil.
+func (m *Model) Pods(job string) (all []*v1.Pod) {
+	if j := m.jobs[job]; j != nil {
+		for _, p := range j.pods() {
+			all = append(all, p.Pod)
+		}
+	}
+	return all
+}
+
+func (m *Model) refuse(pods []*pod, why string) {
 	for _, p := range pods {
-		m.refused[p] = why
+		m.Refused[p.Pod] = why
 	}
 }
 
-func (m *model) ours(p *v1.Pod) bool { return p.Spec.SchedulerName == m.SchedulerName }
+func (m *Model) ours(p *v1.Pod) bool { return p.Spec.SchedulerName == m.SchedulerName }
 
 // asCame orders pods as they were created.
 func asCame(a, b *pod) int {
@@ -140,20 +195,20 @@ func asCame(a, b *pod) int {
 
 // worth is the priority of jobs of a PriorityClass: next to no number of jobs is worth one of the next
 // higher class, as long as there are few classes.
-func (m *model) worth(priority int32) int64 {
+func (m *Model) worth(priority int32) int64 {
 	rank, _ := slices.BinarySearch(m.ranks, priority)
 	bits := min(10, max(1, 39/len(m.ranks)))
 	return 1 << min(39, bits*rank)
 }
 
 // class is the class of jobs that pods of a higher priority may stop; those below are the cohorts'.
-func (m *model) class(priority int32) int {
+func (m *Model) class(priority int32) int {
 	rank, _ := slices.BinarySearch(m.ranks, priority)
 	return min(core.MaxClass, len(m.objects.Quotas.cohorts())+rank)
 }
 
 // protected reports whether a disruption budget forbids that all of the pods are evicted.
-func (m *model) protected(pods []*pod) bool {
+func (m *Model) protected(pods []*pod) bool {
 	for _, b := range m.objects.Budgets {
 		r := newRow("budget", b, nil, b.Spec.Selector, 0)
 		n := int32(0)

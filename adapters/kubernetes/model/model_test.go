@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package kube
+package model
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/aucsched/aucsched/core"
@@ -26,8 +25,7 @@ func large() *Objects {
 	r := rand.New(rand.NewPCG(1, 1))
 	for len(o.Pods) < 10*len(o.Nodes) {
 		for _, p := range drawn(r, fmt.Sprint("g", len(o.Pods))) {
-			serial++
-			p.UID = types.UID(fmt.Sprint(serial))
+			p.UID = types.UID(fmt.Sprint(len(o.Pods)))
 			delete(p.Spec.Containers[0].Resources.Requests, "nvidia.com/gpu")
 			p.Labels[GroupLabel] = ""
 			if len(o.Pods) < 5*len(o.Nodes) {
@@ -43,13 +41,9 @@ func large() *Objects {
 // What a round costs where one pod has changed.
 func BenchmarkRound(b *testing.B) {
 	o := large()
-	known := make(podCache)
-	model := func() *model {
-		return newModel(Options{SchedulerName: "aucsched", Topology: []string{rack}}, o, time.Now(), func(p *v1.Pod) *pod {
-			x := known.of(p)
-			x.node = p.Spec.NodeName
-			return x
-		})
+	known := make(Cache)
+	model := func() *Model {
+		return New(Options{SchedulerName: "aucsched", Topology: []string{rack}}, o, time.Now(), known)
 	}
 	for b.Loop() {
 		p := o.Pods[len(o.Pods)-1].DeepCopy()
@@ -59,9 +53,9 @@ func BenchmarkRound(b *testing.B) {
 		begin := time.Now()
 		m := model()
 		made := time.Now()
-		_, err := m.cluster(core.ClusterOptions{StrictPreemption: true})
+		_, err := m.Cluster(core.ClusterOptions{StrictPreemption: true})
 		require.NoError(b, err)
-		require.Empty(b, m.refused)
+		require.Empty(b, m.Refused)
 		b.ReportMetric(float64(made.Sub(begin).Milliseconds()), "ms-model")
 		b.ReportMetric(float64(time.Since(made).Milliseconds()), "ms-tell")
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package kube
+package model
 
 import (
 	"cmp"
@@ -27,7 +27,8 @@ type job struct {
 	each [][]int
 }
 
-func (j *job) pods() []*pod { return slices.Concat(j.parts...) }
+func (j *job) pods() []*pod  { return slices.Concat(j.parts...) }
+func (j *job) group() string { return j.parts[0][0].group }
 
 // byKind are pods by kind, in the order of the first of each.
 func byKind(pods []*pod) (parts [][]*pod) {
@@ -52,10 +53,10 @@ func jobID(p *pod) string {
 }
 
 // addRunning has all bound pods of one group be one running job, which is stopped as a whole.
-func (m *model) addRunning() {
+func (m *Model) addRunning() {
 	jobs := make(map[string][]*pod)
 	for _, p := range m.bound {
-		if m.ours(p.Pod) && m.byName[p.node] != nil {
+		if m.ours(p.Pod) && m.byName[p.Spec.NodeName] != nil {
 			jobs[jobID(p)] = append(jobs[jobID(p)], p)
 		}
 	}
@@ -80,7 +81,7 @@ func (m *model) addRunning() {
 func heldBy(pods []*pod) (parts []core.Start) {
 	on, part := make(map[string]int), make(map[int]int)
 	for _, p := range pods {
-		on[p.node]++
+		on[p.Spec.NodeName]++
 	}
 	takes := pods[0].takes
 	for _, name := range sorted(on) {
@@ -132,10 +133,10 @@ func limit(pods []*pod) (longest time.Duration) {
 
 // addWaiting has the pods that wait be jobs: as many of a group as have to start together, each one that
 // is over, and each one without a group.
-func (m *model) addWaiting() {
+func (m *Model) addWaiting() {
 	groups, inGroup := make(map[string][]*pod), make(map[string][]*pod)
 	for _, p := range m.bound {
-		if p.group != "" && m.ours(p.Pod) && m.byName[p.node] != nil && !p.leaves {
+		if p.group != "" && m.ours(p.Pod) && m.byName[p.Spec.NodeName] != nil && p.DeletionTimestamp == nil {
 			inGroup[p.group] = append(inGroup[p.group], p)
 		}
 	}
@@ -167,7 +168,9 @@ func (m *model) addWaiting() {
 	}
 	for name, there := range inGroup {
 		if m.least(name, slices.Concat(there, groups[name])) > len(there) {
-			m.broken[name] = there
+			for _, p := range there {
+				m.Broken[name] = append(m.Broken[name], p.Pod)
+			}
 		}
 	}
 	slices.SortFunc(m.waiting, func(a, b core.JobSpec) int {
@@ -176,7 +179,7 @@ func (m *model) addWaiting() {
 }
 
 // least is how many pods of a group start together.
-func (m *model) least(name string, pods []*pod) int {
+func (m *Model) least(name string, pods []*pod) int {
 	if n, ok := m.objects.Groups[name]; ok {
 		return n
 	}
@@ -189,7 +192,7 @@ func (m *model) least(name string, pods []*pod) int {
 }
 
 // submit has need of the pods, or more, be a job that waits. there are so many of the group already.
-func (m *model) submit(id string, pods []*pod, need, there int) {
+func (m *Model) submit(id string, pods []*pod, need, there int) {
 	for _, p := range pods {
 		if p.refused != "" {
 			m.refuse(pods, p.refused)
@@ -253,7 +256,7 @@ func sizes(need, all int) (list []int) {
 // way is a request that starts the pods together, and how many of each part a node gets: the same number
 // for all nodes of a part, the more the better. With seats, 0 of a part says that nodes may get different
 // numbers: a core of the request is a pod's seat then, and what the job is worth is not known.
-func (m *model) way(parts [][]*pod, seats bool) (w core.Way, each []int, why string) {
+func (m *Model) way(parts [][]*pod, seats bool) (w core.Way, each []int, why string) {
 	level := 0
 	var ways []core.Way
 	for _, pods := range parts {
@@ -299,7 +302,7 @@ func (m *model) way(parts [][]*pod, seats bool) (w core.Way, each []int, why str
 }
 
 // fit is how many pods like p the largest node has room for.
-func (m *model) fit(p *pod) int64 {
+func (m *Model) fit(p *pod) int64 {
 	n := int64(math.MaxInt32)
 	for name, most := range m.most {
 		if v := p.takes[name]; v > 0 {
@@ -310,7 +313,7 @@ func (m *model) fit(p *pod) int64 {
 }
 
 // perNode is the greatest divisor of a number of pods like p for which the largest node has room, or 1.
-func (m *model) perNode(p *pod, pods int) int {
+func (m *Model) perNode(p *pod, pods int) int {
 	n := int(min(m.fit(p), int64(pods)))
 	for n > 1 && (pods%n != 0 || len(p.rows) > 0) {
 		n--
