@@ -92,7 +92,7 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 		return err
 	}
 	if !open {
-		a.blockAll(p)
+		a.blockAll(s, p)
 	} else if err := a.choose(ctx, s, l, begin, p); err != nil {
 		return err
 	}
@@ -186,18 +186,12 @@ const solverLeaves = 4
 
 // blockAll decides a window of which no job bids: nothing suits them, or there was no
 // time to see what does.
-func (a *Auction) blockAll(p *Plan) {
+func (a *Auction) blockAll(s *Snapshot, p *Plan) {
 	a.awards.left.reset(&a.stages, &a.clock)
 	for j, i := range a.window.index {
-		p.Decisions[i].waits(a.awards.left.noPlace(a.window.variantsOf(j)))
-		if a.bidding.unasked(&a.window, j) {
-			p.Decisions[i].waits(undecided)
-		}
-		if quota := lackingOf(&a.reservations.space.Quotas, a.window.variantsOf(j)); quota >= 0 {
-			p.Decisions[i].waits(a.window.quotas.verdict(quota))
-		}
+		p.Decisions[i].waits(a.awards.whyNot(s, j, &a.stages, false))
 	}
-	p.blockAll(a.opts.noPlace())
+	p.blockAll(noNodes)
 }
 
 // Ended reports when the caller was done with its own work before the deadline, such as checking

@@ -159,7 +159,7 @@ func TestJobsBehindTheWindow(t *testing.T) {
 	o.Window, o.Estimates = 1, true
 	p := decide(t, o, s)
 	require.EqualValues(t, 50, p.Decisions[0].Expected)
-	require.Equal(t, reasonNoNodes, p.Decisions[1].Reason)
+	require.Equal(t, reasonLost, p.Decisions[1].Reason, "a place is kept for the first")
 	require.True(t, p.Decisions[2].Start)
 	require.True(t, p.Decisions[3].Start)
 	require.Len(t, p.Decisions, 4, "nothing is left for the last")

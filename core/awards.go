@@ -108,7 +108,7 @@ func (a *awards) decideJob(s *Snapshot, j int, in *stages, p *Plan) error {
 		return err
 	}
 	d.Kept, d.Expected = kept.reserved, kept.start
-	d.waits(a.whyNot(j, in, untried))
+	d.waits(a.whyNot(s, j, in, untried))
 	return nil
 }
 
@@ -127,22 +127,27 @@ func (a *awards) decideWinner(w int, in *stages, d *Decision, p *Plan) {
 }
 
 // whyNot is why job j of the window waits. untried: there was no time to try what the winners left.
-func (a *awards) whyNot(j int, in *stages, untried bool) verdict {
-	silent := in.bidding.silent(&in.window, j)
-	quota := in.reservations.guarded[j].quota - 1
+func (a *awards) whyNot(s *Snapshot, j int, in *stages, untried bool) verdict {
+	w, guard := &in.window, &in.reservations.guarded[j]
+	quota := guard.quota - 1
 	if quota < 0 {
-		quota = lackingOf(a.left.rest.Quotas(), in.window.variantsOf(j))
+		quota = lackingOf(a.left.rest.Quotas(), w.variantsOf(j))
 	}
 	switch {
 	case quota >= 0:
-		return in.window.quotas.verdict(quota)
-	case in.reservations.guarded[j].reserved:
+		return w.quotas.verdict(quota)
+	case guard.reserved:
 		return blocked
-	case silent && !in.bidding.unasked(&in.window, j):
-		return a.left.noPlace(in.window.variantsOf(j))
-	case silent, untried, in.winners.unproven && a.opts.Drafts == 0:
+	case untried, in.bidding.unasked(w, j) && in.bidding.silent(w, j), in.winners.unproven && a.opts.Drafts == 0:
 		// without drafts left-overs are not given out
 		return undecided
 	}
-	return lost
+	asked := s.Pending[w.index[j]]
+	if !w.scarce.ranges || !asked.hasRange() {
+		return a.left.why(w.variantsOf(j))
+	}
+	w.normal.read(asked) // not the number of GPUs that is best for all
+	from := w.addRead(s, w.jobs[j])
+	defer w.remove(from)
+	return a.left.why(w.variants[from:])
 }

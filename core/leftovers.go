@@ -18,8 +18,7 @@ type leftovers struct {
 	rest  place.Residual // what is left
 	seeker
 	failed map[equalKey]bool // requests that found nothing, nor will
-	beaten map[equalKey]bool // of those without a seat: whether they had found something but for others
-	short  map[equalKey]int  // the quota but for which requests had found something; -1: none
+	rooms  map[equalKey]int  // what requests had, but for others: see room
 	grace  int               // vain attempts to place a job that the cycle has, however late it is
 	over   bool              // the time to place jobs
 	added  float64           // to the objective; the bound has to be raised by as much
@@ -41,11 +40,10 @@ func (f *leftovers) reset(in *stages, c *clock) {
 		f.grace = 0
 	}
 	if f.failed == nil {
-		f.failed, f.beaten, f.short = make(map[equalKey]bool), make(map[equalKey]bool), make(map[equalKey]int)
+		f.failed, f.rooms = make(map[equalKey]bool), make(map[equalKey]int)
 	}
-	clear(f.short)
 	clear(f.failed)
-	clear(f.beaten)
+	clear(f.rooms)
 }
 
 // noTime reports whether it is too late to try one more job on what the winners left. A cycle that
@@ -230,13 +228,7 @@ func (f *leftovers) fillRead(s *Snapshot, job *Job, d *Decision, p *Plan) error 
 	}
 	err := f.fill(job, from, len(w.variants), d, p)
 	if !d.Start && d.Why != TimedOut {
-		d.waits(f.noPlace(w.variants[from:]))
-		if slices.ContainsFunc(w.variants[from:], func(v market.Variant) bool { return f.lost(&v, job.TimeLimit) }) {
-			d.waits(lost)
-		}
-		if quota := lackingOf(f.rest.Quotas(), w.variants[from:]); quota >= 0 {
-			d.waits(w.quotas.verdict(quota))
-		}
+		d.waits(f.why(w.variants[from:]))
 	}
 	w.remove(from)
 	return err
@@ -281,39 +273,47 @@ func (f *leftovers) startKept(j int, variants []market.Variant, ways []way, d *D
 	return f.start(job, &variants[k], segs[from:len(segs):len(segs)], d, p)
 }
 
-// noPlace is why a job waits that finds no place: for a quota, if that has too little left for as many
-// nodes as it needs of what is left.
-func (f *leftovers) noPlace(ways []market.Variant) verdict {
-	for k := range ways {
-		v := &ways[k]
-		if v.Spec.Charges == nil || v.Spec.Nodes.Min == v.Spec.Nodes.Max {
-			continue
+// why is why a job waits that found nothing: a quota has too little left, others take what it had room
+// on before anything started, or nothing suits it.
+func (f *leftovers) why(ways []market.Variant) verdict {
+	quota := lackingOf(f.rest.Quotas(), ways)
+	for k := 0; k < len(ways) && quota < 0; k++ {
+		room := f.room(&ways[k])
+		if room == hadRoom {
+			return lost
 		}
-		short, ok := f.short[equalKey{v.Spec, v.Limit}]
-		if !ok {
-			short = -1
-			if f.raised, ok = f.placer.PlaceFew(f.raised[:0], f.rest.View(v.Crosses), &v.Spec, nil, nil); ok {
-				short = f.rest.Quotas().LacksFor(&v.Spec, f.raised, v.Crosses)
-			}
-			f.short[equalKey{v.Spec, v.Limit}] = short
-		}
-		if short >= 0 {
-			return f.in.window.quotas.verdict(short)
-		}
+		quota = max(quota, room)
 	}
-	return f.in.window.opts.noPlace()
+	if quota >= 0 {
+		return f.in.window.quotas.verdict(quota)
+	}
+	return noNodes
 }
 
-// lost reports whether a way to meet a job that found nothing had room before anything started.
-func (f *leftovers) lost(v *market.Variant, limit int64) bool {
-	key := equalKey{v.Spec, limit}
-	ok, known := f.beaten[key]
-	if known || v.Crosses > 0 { // kept places are in its way as well
-		return ok
+// What room says if no quota was in the way.
+const (
+	noRoom  = -1
+	hadRoom = -2
+)
+
+// room is the quota but for which a job could have started in that way before anything did, together or
+// not; or hadRoom, or noRoom.
+func (f *leftovers) room(v *market.Variant) int {
+	key, now, book := equalKey{spec: v.Spec}, f.in.reservations.space.Now, &f.in.window.quotas.book
+	key.spec.Blocks = 0
+	room, known := f.rooms[key]
+	if known {
+		return room
 	}
-	f.raised, ok = f.placer.PlaceFew(f.raised[:0], f.in.reservations.space.Now, &v.Spec, &f.in.window.quotas.book, nil)
-	f.beaten[key] = ok
-	return ok
+	var ok bool
+	room = noRoom
+	if f.raised, ok = f.placer.PlaceFew(f.raised[:0], now, &key.spec, book, nil); ok {
+		room = hadRoom
+	} else if f.raised, ok = f.placer.PlaceFew(f.raised[:0], now, &key.spec, nil, nil); ok && key.spec.Charges != nil {
+		room = book.LacksFor(&key.spec, f.raised, 0)
+	}
+	f.rooms[key] = room
+	return room
 }
 
 // fillFewer starts jobs with fewer GPUs than the window has them ask for on what all others have

@@ -217,7 +217,7 @@ func TestCompactJobsStayTogether(t *testing.T) {
 	})
 }
 
-// Who waits because what is free lies apart is told so.
+// Who waits because what is free lies apart is told that others come first: alone it would start there.
 func TestCompactJobsAreToldWhy(t *testing.T) {
 	nodes, err := nodeset.NewUniform(8, nodeset.Capacity{Cores: 4})
 	require.NoError(t, err)
@@ -231,7 +231,7 @@ func TestCompactJobsAreToldWhy(t *testing.T) {
 	require.True(t, decide(t, o, s).Decisions[1].Start, "in four blocks, before the first job's turn")
 	o.Compact = true
 	d := decide(t, o, s).Decisions[1]
-	require.Equal(t, []any{false, NoFit, reasonApart}, []any{d.Start, d.Why, d.Reason})
+	require.Equal(t, []any{false, Lost, reasonLost}, []any{d.Start, d.Why, d.Reason})
 }
 
 // Where a job may only use nodes that lie apart, or nodes are down, it has as

@@ -14,7 +14,6 @@ type verdict struct {
 var (
 	blocked   = verdict{why: Reserved, reason: reasonReserved}
 	noNodes   = verdict{why: NoFit, reason: reasonNoNodes}
-	apart     = verdict{why: NoFit, reason: reasonApart}
 	lost      = verdict{why: Lost, reason: reasonLost}
 	undecided = verdict{why: TimedOut, reason: reasonTimedOut}
 )
@@ -23,21 +22,12 @@ var (
 const (
 	reasonReserved = "blocked: its place is reserved from the expected start on"
 	reasonNoNodes  = "no nodes are free that suit it"
-	reasonApart    = "no nodes are free that suit it and lie close enough together"
 	reasonLost     = "other jobs are worth more together"
 	// of jobs with components or without cores, where AuctionOptions.Determiner is set
 	reasonComponents = "the policy's program has no jobs of several components"
 	reasonCoreless   = "the policy's program has no jobs that take no core"
 	reasonTimedOut   = "the time was over before it was decided on"
 )
-
-// noPlace is the verdict on jobs that nothing suits which is free.
-func (o *AuctionOptions) noPlace() verdict {
-	if o.Compact {
-		return apart
-	}
-	return noNodes
-}
 
 // waits records why the job of d does not start.
 func (d *Decision) waits(v verdict) { d.Why, d.Reason, d.Quota = v.why, v.reason, v.quota }

@@ -273,13 +273,19 @@ func lacks(has []int, needs *[MaxKinds]int) bool {
 }
 
 // Start is when the i-th job starts by the plan of the order that the last Order has returned, if
-// it has made one. A job for which there is never room starts when all is over.
+// it has made one. A job for which there is never room starts at Never.
 func (s *Search) Start(i int) (at int64, ok bool) {
-	if i >= len(s.starts) {
+	switch {
+	case i >= len(s.starts):
 		return 0, false
+	case s.Jobs[i].soonest == math.MaxInt64:
+		return Never, true
 	}
 	return s.starts[i], true
 }
+
+// Never is later than all seconds that there are.
+const Never = math.MaxInt64 / 2
 
 func (s *Search) cost(v *Values) (cost float64, capped bool) {
 	return v.cost(&s.first, &s.options.Weights, &s.options.Caps)
