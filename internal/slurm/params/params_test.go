@@ -129,10 +129,14 @@ func siteTable() string {
 }
 
 func goneTable() string {
+	names := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(gone)) {
+		names[gone[name]] = append(names[gone[name]], "`auc_"+name+"`")
+	}
 	var b strings.Builder
 	b.WriteString("| setting | now |\n|---|---|\n")
-	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		fmt.Fprintf(&b, "| `auc_%s` | %s |\n", name, gone[name])
+	for _, now := range slices.Sorted(maps.Keys(names)) {
+		fmt.Fprintf(&b, "| %s | %s |\n", strings.Join(names[now], ", "), now)
 	}
 	return b.String()
 }
