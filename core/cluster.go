@@ -28,18 +28,19 @@ type Cluster struct {
 	scratch  scratch    // of the cycle
 	pace     Pace       // of the last plan
 
-	mu      sync.Mutex // guards all below
-	epoch   time.Time  // second 0 of the policy's time
-	now     int64      // the latest second that the clock told
-	serial  uint64     // of the job submitted last
-	jobs    map[string]*clusterJob
-	queue   []*clusterJob // in queue order
-	pending []*Job        // those of the queue
-	running []*clusterJob // in the order of their starts
-	claims  []clusterClaim
-	booked  []Reservation
-	machine machine
-	quotas  clusterQuotas
+	mu       sync.Mutex // guards all below
+	epoch    time.Time  // second 0 of the policy's time
+	now      int64      // the latest second that the clock told
+	serial   uint64     // of the job submitted last
+	jobs     map[string]*clusterJob
+	queue    []*clusterJob // in queue order
+	pending  []*Job        // those of the queue
+	coreless bool          // a job has come that may start without a core
+	running  []*clusterJob // in the order of their starts
+	claims   []clusterClaim
+	booked   []Reservation
+	machine  machine
+	quotas   clusterQuotas
 }
 
 // ClusterOptions are the settings of a Cluster. The zero value means an Auction with the preset

@@ -67,7 +67,7 @@ func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
 	w.running = w.running[:0]
 	*s = Snapshot{Now: c.second(), Nodes: &w.nodes, Tiers: m.tiers(w),
 		Quotas: c.quotas.left(s.Quotas[:0]), Pending: copied(s.Pending, c.pending), Running: s.Running[:0],
-		StrictPreemption: c.strict, sound: true}
+		StrictPreemption: c.strict, sound: true, cores: !c.coreless}
 	w.queue = copied(w.queue, c.queue)
 	for _, job := range c.running {
 		if len(job.held) > 0 && job.id != "" { // its nodes may all be gone
@@ -274,6 +274,7 @@ func (c *Cluster) Snapshot() (s *Snapshot, nodes []string, err error) {
 	if _, err = c.copyState(w); err == nil && len(w.names) == 0 {
 		err = errNoNodes
 	}
+	w.snapshot.cores = false // callers may change jobs
 	return &w.snapshot, w.names, err
 }
 

@@ -21,7 +21,7 @@ func (c *Cluster) Submit(spec JobSpec) error {
 		if err := plainID(spec.ID); err != nil {
 			return err
 		}
-		return c.submit(spec.clone(), nil)
+		return c.submit(spec.clone(sameList), nil)
 	})
 }
 
@@ -62,6 +62,7 @@ func (c *Cluster) submit(spec JobSpec, old *clusterJob) error {
 	c.jobs[job.id] = job
 	at, _ := slices.BinarySearchFunc(c.queue, job, byQueue)
 	c.queue, c.pending = slices.Insert(c.queue, at, job), slices.Insert(c.pending, at, job.job)
+	c.coreless = c.coreless || job.job.mayBeCoreless()
 	return nil
 }
 
@@ -81,9 +82,9 @@ func (c *Cluster) Update(spec JobSpec) error {
 		case !ok:
 			return unknownJob(spec.ID)
 		case !old.run:
-			return c.submit(spec.clone(), old)
+			return c.submit(spec.clone(sameList), old)
 		}
-		spec := spec.clone()
+		spec := spec.clone(sameList)
 		spec.Since = cmp.Or(spec.Since, old.spec.Since, c.timeOf(old.begin))
 		job, err := c.newJob(&spec, old)
 		if err != nil {
@@ -280,7 +281,7 @@ func (c *Cluster) Jobs() []JobSpec {
 	defer c.mu.Unlock()
 	jobs := make([]JobSpec, len(c.queue))
 	for i, job := range c.queue {
-		jobs[i] = job.spec.clone()
+		jobs[i] = job.spec.clone(slices.Clone)
 	}
 	return jobs
 }
@@ -347,24 +348,27 @@ func byQueue(a, b *clusterJob) int {
 	return cmp.Or(cmp.Compare(b.spec.Priority, a.spec.Priority), cmp.Compare(a.serial, b.serial))
 }
 
-// clone is a copy that shares no memory.
-func (s *JobSpec) clone() JobSpec {
+// clone is a copy that shares no memory but that of On, which names copies.
+func (s *JobSpec) clone(names func([]string) []string) JobSpec {
 	x := *s
-	x.On, x.Prefer = slices.Clone(s.On), slices.Clone(s.Prefer)
+	x.On, x.Prefer = names(s.On), slices.Clone(s.Prefer)
 	x.Takes, x.Counts = maps.Clone(s.Takes), maps.Clone(s.Counts)
-	x.Components, x.Alternatives = cloneWays(s.Components), cloneWays(s.Alternatives)
+	x.Components, x.Alternatives = cloneWays(s.Components, names), cloneWays(s.Alternatives, names)
 	return x
 }
 
-func cloneWays(ways []Way) []Way {
+func cloneWays(ways []Way, names func([]string) []string) []Way {
 	ways = slices.Clone(ways)
 	for k := range ways {
 		w := &ways[k]
-		w.On, w.Takes, w.Counts = slices.Clone(w.On), maps.Clone(w.Takes), maps.Clone(w.Counts)
-		w.Components = cloneWays(w.Components)
+		w.On, w.Takes, w.Counts = names(w.On), maps.Clone(w.Takes), maps.Clone(w.Counts)
+		w.Components = cloneWays(w.Components, names)
 	}
 	return ways
 }
+
+// sameList leaves a list that newJob copies.
+func sameList(names []string) []string { return names }
 
 // Reasons of a Cluster's own.
 const (

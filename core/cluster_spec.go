@@ -18,8 +18,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// newJob is the job of a spec, which it keeps, in the place of old if that is not nil. All names have
-// to be known.
+// newJob is the job of a spec, which it keeps but for its On, in the place of old if that is not
+// nil. All names have to be known.
 func (c *Cluster) newJob(spec *JobSpec, old *clusterJob) (*clusterJob, error) {
 	job := &Job{ID: spec.ID, Priority: spec.Priority, TimeLimit: seconds(spec.TimeLimit), Since: c.secondOf(spec.Since),
 		Preempts: spec.Preempts, Reservation: spec.Reservation}
@@ -37,7 +37,9 @@ func (c *Cluster) newJob(spec *JobSpec, old *clusterJob) (*clusterJob, error) {
 		if err != nil {
 			return err
 		}
-		x.on = append(x.on, on)
+		if x.on = append(x.on, on); on != nil {
+			w.On = on.names
+		}
 		if w.GPUShare > 0 {
 			if err := c.knowGPUShares(); err != nil {
 				return jobFault(spec.ID, prefix+format.GPUShare, w.GPUShare, err.Error(), nil)
@@ -54,6 +56,9 @@ func (c *Cluster) newJob(spec *JobSpec, old *clusterJob) (*clusterJob, error) {
 	}
 	if x.prefer, err = c.machine.list(spec.ID, "prefer", spec.Prefer, old); err != nil {
 		return nil, err
+	}
+	if x.on[0] != nil {
+		x.spec.On = x.on[0].names
 	}
 	x.name()
 	return x, nil
@@ -220,14 +225,14 @@ func takesFault(field string, r *bids.Request, takes map[string]nodeset.Use) *bi
 	return nil
 }
 
-// list is the list of these names, nil for nil. All have to be there, but for those that old names
-// already. field is that of an error.
+// list is the list of these names, which stay the caller's; nil for nil. All have to be there, but for
+// those that old names already. field is that of an error.
 func (m *machine) list(id, field string, names []string, old *clusterJob) (*nodeList, error) {
 	if names == nil {
 		return nil, nil
 	}
-	if len(names) > 0 { // the same list need not be read again
-		if l := m.byFirst[&names[0]]; l != nil && len(l.names) == len(names) {
+	if len(names) > 0 { // callers that have the same list in the same memory are served faster
+		if l := m.byFirst[&names[0]]; l != nil && slices.Equal(l.names, names) {
 			return l, nil
 		}
 	}
@@ -239,7 +244,7 @@ func (m *machine) list(id, field string, names []string, old *clusterJob) (*node
 	key := strings.Join(names, ",")
 	l := m.lists[key]
 	if l == nil {
-		l = &nodeList{names: names, mask: m.mask(names)}
+		l = &nodeList{names: slices.Clone(names), mask: m.mask(names)}
 		m.lists[key] = l
 		if len(names) > 0 {
 			m.byFirst[&names[0]] = l

@@ -177,7 +177,7 @@ func (f *leftovers) fillOthers(s *Snapshot, p *Plan) error {
 		switch full := f.full(s.Pending[i]); {
 		case f.noTime(), wanted && (full || o.Depth == 0):
 			d.waits(undecided)
-		case o.Depth == 0, full && coresAlone, looked == mostLooked*o.Depth:
+		case o.Depth == 0, full && (coresAlone || s.cores && !told), looked == mostLooked*o.Depth:
 			return nil
 		case full && !told:
 			continue

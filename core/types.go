@@ -103,6 +103,7 @@ type Snapshot struct {
 	Pace Pace
 
 	sound bool // a Cluster has checked all
+	cores bool // and each job takes a core
 }
 
 // Quota bounds what jobs take together on all nodes: the cores of an account, the GPUs of a user,

@@ -3,6 +3,7 @@
 package sim
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -32,42 +33,22 @@ type ending struct {
 	number int32
 }
 
-// endHeap is a heap of endings, earliest first, then by number of the job.
-type endHeap []ending
+// endings are the latest first, equals by falling number of the job: most that begin end late.
+type endings []ending
 
-func (h endHeap) less(a, b int) bool {
-	return h[a].at < h[b].at || (h[a].at == h[b].at && h[a].number < h[b].number)
+func (e *endings) add(x ending) {
+	at, _ := slices.BinarySearchFunc(*e, x, func(a, b ending) int {
+		return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.number, a.number))
+	})
+	*e = slices.Insert(*e, at, x)
 }
 
-func (h *endHeap) push(e ending) {
-	*h = append(*h, e)
-	for i := len(*h) - 1; i > 0; {
-		up := (i - 1) / 2
-		if !h.less(i, up) {
-			break
-		}
-		(*h)[i], (*h)[up] = (*h)[up], (*h)[i]
-		i = up
-	}
-}
+// next is the earliest of them.
+func (e endings) next() ending { return e[len(e)-1] }
 
-func (h *endHeap) pop() ending {
-	top, n := (*h)[0], len(*h)-1
-	(*h)[0] = (*h)[n]
-	*h = (*h)[:n]
-	for i := 0; ; {
-		least := i
-		for _, down := range [2]int{2*i + 1, 2*i + 2} {
-			if down < n && h.less(down, least) {
-				least = down
-			}
-		}
-		if least == i {
-			return top
-		}
-		(*h)[i], (*h)[least] = (*h)[least], (*h)[i]
-		i = least
-	}
+func (e *endings) pop() (x ending) {
+	x, *e = e.next(), (*e)[:len(*e)-1]
+	return x
 }
 
 // maxTime bounds all times of a workload, so that sums stay in range.

@@ -313,7 +313,7 @@ func (s *simulator) nextEvent() (at int64, ok bool) {
 func (s *simulator) comeOrGo() (at int64, ok bool) {
 	s.dropStale()
 	if len(s.ends) > 0 {
-		at, ok = s.ends[0].at, true
+		at, ok = s.ends.next().at, true
 	}
 	if s.next < len(s.order) {
 		if t := s.jobs[s.order[s.next]].Submit; !ok || t < at {
@@ -355,7 +355,7 @@ func (s *simulator) wake() int64 {
 
 // advance lets everything happen that happens by now.
 func (s *simulator) advance() error {
-	for s.dropStale(); len(s.ends) > 0 && s.ends[0].at <= s.now; s.dropStale() {
+	for s.dropStale(); len(s.ends) > 0 && s.ends.next().at <= s.now; s.dropStale() {
 		if err := s.end(s.ends.pop()); err != nil {
 			return err
 		}
@@ -539,7 +539,7 @@ func (s *simulator) start(d *core.Decision) error {
 
 // dropStale forgets endings that were put off.
 func (s *simulator) dropStale() {
-	for len(s.ends) > 0 && s.due[s.ends[0].number] != s.ends[0].at {
+	for len(s.ends) > 0 && s.due[s.ends.next().number] != s.ends.next().at {
 		s.ends.pop()
 	}
 }

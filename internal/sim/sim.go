@@ -132,7 +132,7 @@ type simulator struct {
 	running []running      // parallel to snapshot's
 	slot    []int32        // of each job in running
 	due     []int64        // when each running job ends, as far as is known
-	ends    endHeap        // of the running jobs
+	ends    endings        // of the running jobs
 	held    []core.Running // what the policy sees
 	ended   int
 	total   int // jobs of the workload: the first of jobs
@@ -151,7 +151,7 @@ type after map[int32][]int32
 // endAt has a running job end, and its nodes be free, at a time; what was said before is forgotten.
 func (s *simulator) endAt(i int32, at int64) {
 	s.due[i] = at
-	s.ends.push(ending{at, i})
+	s.ends.add(ending{at, i})
 }
 
 // ranking keeps a queue in the order of priorities that change.

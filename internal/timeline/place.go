@@ -70,7 +70,7 @@ type placer struct {
 // fits reports whether there is room for the job from step i up to step e.
 func (x *placer) fits(t *table, i, e int, j *Job) bool {
 	row, need := t.row(i, 0), spread(j.Per[0])
-	fit := resize(x.fit, len(row))
+	fit := resize(x.fit, len(row))[:len(row)]
 	for w, has := range row {
 		fit[w] = ((has | high) - need) & high
 	}
@@ -128,7 +128,7 @@ func (x *placer) enough(j *Job) bool {
 	nodes, all, most := 0, 0, spread(j.Most)
 	x.work += int64(len(x.fit))
 	for _, m := range x.fit {
-		nodes += bits.OnesCount64(m)
+		nodes += int(m >> (laneBits - 1) * ones >> (64 - laneBits)) // the bits of m: in each lane the highest
 	}
 	for w := 0; j.All > 0 && nodes >= j.Nodes && all < j.All && w < len(x.fit); w++ {
 		if m := x.fit[w]; m != 0 {

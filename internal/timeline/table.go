@@ -88,7 +88,7 @@ func (t *table) take(i, e int, amounts *[MaxKinds][]uint64, sums *[MaxKinds]int,
 			row := t.lanes[at*t.words+first:][:len(amount)]
 			for w, x := range amount {
 				left := (row[w] | high) - x
-				row[w] = left &^ high & full(left&high) // at least 0
+				row[w] = left & rest(left&high) // at least 0
 			}
 		}
 	}
@@ -126,6 +126,9 @@ func atLeast(x, y uint64) uint64 { return ((x | high) - y) & high }
 
 // full has all bits of the lanes of which m has the highest.
 func full(m uint64) uint64 { return m >> (laneBits - 1) * (1<<laneBits - 1) }
+
+// rest has all but the highest bits of the lanes of which m has the highest.
+func rest(m uint64) uint64 { return m - m>>(laneBits-1) }
 
 // least is the lesser of x and y in each lane.
 func least(x, y uint64) uint64 {
