@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -173,6 +174,10 @@ func (b *bed) apply(file string) {
 			return
 		} else if err != nil {
 			require.NoError(b.t, err)
+		}
+		if versions, _, _ := unstructured.NestedSlice(x.Object, "spec", "versions"); len(versions) > 1 { // without a webhook one has to do
+			stored := slices.DeleteFunc(versions, func(v any) bool { return v.(map[string]any)["storage"] != true })
+			require.NoError(b.t, unstructured.SetNestedSlice(x.Object, stored, "spec", "versions"))
 		}
 		m, err := mapper.RESTMapping(x.GroupVersionKind().GroupKind(), x.GroupVersionKind().Version)
 		require.NoError(b.t, err)

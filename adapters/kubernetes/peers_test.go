@@ -8,12 +8,14 @@ import (
 	"compress/gzip"
 	"encoding/csv"
 	"fmt"
+	"hash/fnv"
 	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -24,38 +26,194 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	"sigs.k8s.io/yaml"
 )
 
 // peer is a scheduler of pods.
 type peer struct {
 	name  string // its schedulerName too
-	start func(b *bed) *exec.Cmd
+	start func(b *bed) []*exec.Cmd
+	// adapt, if not nil, prepares the server and the pods for a scheduler with groups of its own kind.
+	adapt func(b *bed, groups [][]*v1.Pod)
 }
 
 var peers = []peer{
-	{"aucsched", func(b *bed) *exec.Cmd {
-		return b.controller("aucsched", "--leader-elect=false", "--gang-timeout", "10s")
-	}},
-	{"kube-scheduler", func(b *bed) *exec.Cmd { return b.stock("kube-scheduler", "") }},
-	{"coscheduling", func(b *bed) *exec.Cmd {
-		return b.stock("coscheduling", `
+	{"aucsched", func(b *bed) []*exec.Cmd {
+		return []*exec.Cmd{b.controller("aucsched", "--leader-elect=false", "--gang-timeout", "10s")}
+	}, nil},
+	{"kube-scheduler", func(b *bed) []*exec.Cmd { return b.stock("kube-scheduler", "kube-scheduler", "") }, nil},
+	{"coscheduling", func(b *bed) []*exec.Cmd {
+		return b.stock("coscheduling", "coscheduling", `
   plugins: {multiPoint: {enabled: [{name: Coscheduling}]}, queueSort: {enabled: [{name: Coscheduling}], disabled: [{name: "*"}]}}
   pluginConfig: [{name: Coscheduling, args: {permitWaitingTimeSeconds: 10, podGroupBackoffSeconds: 0}}]`)
-	}},
+	}, nil},
+	{"volcano", func(b *bed) []*exec.Cmd {
+		b.write("volcano.conf", `
+actions: "enqueue, allocate, backfill"
+tiers:
+- plugins: [{name: priority}, {name: gang}, {name: conformance}]
+- plugins: [{name: overcommit}, {name: drf}, {name: predicates}, {name: proportion}, {name: nodeorder}, {name: binpack}]
+`)
+		return []*exec.Cmd{b.start("volcano", nil, "volcano", "--kubeconfig", b.path("admin.yaml"), "--scheduler-name", "volcano",
+			"--scheduler-conf", b.path("volcano.conf"), "--leader-elect=false", "--enable-healthz=false", "--enable-metrics=false",
+			"--listen-address", "127.0.0.1:0", "--kube-api-qps", "2000", "--kube-api-burst", "4000", "--logtostderr")}
+	}, forVolcano},
+	{"kueue", func(b *bed) []*exec.Cmd {
+		b.write("kueue.conf", fmt.Sprintf(`apiVersion: config.kueue.x-k8s.io/v1beta2
+kind: Configuration
+health: {healthProbeBindAddress: "127.0.0.1:%d"}
+metrics: {bindAddress: "0"}
+leaderElection: {leaderElect: false}
+webhook: {port: %d, certDir: %q}
+internalCertManagement: {enable: false}
+clientConnection: {qps: 2000, burst: 4000}
+integrations: {frameworks: [pod]}
+featureGates: {VisibilityOnDemand: false}
+`, freePort(b.t), freePort(b.t), b.path("certs")))
+		for from, to := range map[string]string{"apiserver.crt": "tls.crt", "apiserver.key": "tls.key"} {
+			text, err := os.ReadFile(b.path("certs/" + from))
+			require.NoError(b.t, err)
+			b.write("certs/"+to, string(text))
+			const fixed = "/etc/kueue/metrics/certs" // Kueue reads these from nowhere else
+			require.NoError(b.t, os.MkdirAll(fixed, 0o700))
+			b.t.Cleanup(func() { _ = os.RemoveAll("/etc/kueue") })
+			require.NoError(b.t, os.WriteFile(filepath.Join(fixed, to), text, 0o600))
+		}
+		kueue := b.start("kueue", nil, "kueue", "--config", b.path("kueue.conf"), "--kubeconfig", b.path("admin.yaml"))
+		return append(b.stock("kube-scheduler", "kueue", ""), kueue)
+	}, forKueue},
 }
 
-// stock starts a kube-scheduler under its own name.
-func (b *bed) stock(program, profile string) *exec.Cmd {
+// forVolcano makes Volcano's PodGroups.
+func forVolcano(b *bed, groups [][]*v1.Pod) {
+	b.applyAll("volcano-crds")
+	var made []string
+	for _, g := range groups {
+		name := "single-" + g[0].Name
+		if g[0].Labels[model.GroupLabel] != "" {
+			name = g[0].Labels[model.GroupLabel]
+		}
+		for _, p := range g {
+			p.Annotations["scheduling.k8s.io/group-name"] = name
+		}
+		made = append(made, fmt.Sprintf(`{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup,
+metadata: {name: %s, namespace: default}, spec: {minMember: %d, queue: default}}`, name, len(g)))
+	}
+	const v = "scheduling.volcano.sh/v1beta1"
+	b.createAll(v, "podgroups", made)
+	b.createAll(v, "queues", []string{"{apiVersion: " + v + ", kind: Queue, metadata: {name: default}, spec: {weight: 1}}"})
+	client, err := dynamic.NewForConfig(b.config) // its controller would open the queue
+	require.NoError(b.t, err)
+	_, err = client.Resource(schema.GroupVersionResource{Group: "scheduling.volcano.sh", Version: "v1beta1", Resource: "queues"}).Patch(
+		ctx(), "default", types.MergePatchType, []byte(`{"status": {"state": "Open"}}`), metav1.PatchOptions{}, "status")
+	require.NoError(b.t, err)
+}
+
+// forKueue makes one queue with all that the nodes have, which Kueue gives out node by node (topology-aware
+// scheduling). The pods are as Kueue's webhook makes them.
+func forKueue(b *bed, groups [][]*v1.Pod) {
+	b.applyAll("kueue-crds")
+	sum := v1.ResourceList{}
+	l, err := b.CoreV1().Nodes().List(ctx(), metav1.ListOptions{})
+	require.NoError(b.t, err)
+	for i := range l.Items {
+		n := &l.Items[i]
+		n.Labels["bed"] = "yes"
+		_, err := b.CoreV1().Nodes().Update(ctx(), n, metav1.UpdateOptions{})
+		for err != nil { // kwok was faster
+			now, fault := b.CoreV1().Nodes().Get(ctx(), n.Name, metav1.GetOptions{})
+			require.NoError(b.t, fault)
+			now.Labels["bed"] = "yes"
+			_, err = b.CoreV1().Nodes().Update(ctx(), now, metav1.UpdateOptions{})
+		}
+		for name, q := range n.Status.Allocatable {
+			total := sum[name]
+			total.Add(q)
+			sum[name] = total
+		}
+	}
+	var names, quotas []string
+	for _, name := range []v1.ResourceName{"cpu", "memory", "nvidia.com/gpu"} {
+		total := sum[name]
+		names = append(names, string(name))
+		quotas = append(quotas, fmt.Sprintf("{name: %s, nominalQuota: %q}", name, total.String()))
+	}
+	const v = "kueue.x-k8s.io/v1beta2"
+	b.createAll(v, "topologies", []string{fmt.Sprintf(`{apiVersion: %s, kind: Topology, metadata: {name: bed},
+spec: {levels: [{nodeLabel: %s}, {nodeLabel: kubernetes.io/hostname}]}}`, v, rack)})
+	b.createAll(v, "resourceflavors", []string{fmt.Sprintf(`{apiVersion: %s, kind: ResourceFlavor, metadata: {name: bed},
+spec: {nodeLabels: {bed: "yes"}, topologyName: bed}}`, v)})
+	b.createAll(v, "clusterqueues", []string{fmt.Sprintf(`{apiVersion: %s, kind: ClusterQueue, metadata: {name: bed},
+spec: {namespaceSelector: {}, queueingStrategy: BestEffortFIFO, resourceGroups: [{coveredResources: [%s],
+flavors: [{name: bed, resources: [%s]}]}]}}`, v, strings.Join(names, ", "), strings.Join(quotas, ", "))})
+	b.createAll(v, "localqueues", []string{fmt.Sprintf(`{apiVersion: %s, kind: LocalQueue,
+metadata: {name: bed, namespace: default}, spec: {clusterQueue: bed}}`, v)})
+	for _, g := range groups {
+		for _, p := range g {
+			p.Labels["kueue.x-k8s.io/queue-name"], p.Labels["kueue.x-k8s.io/managed"] = "bed", "true"
+			p.Finalizers = append(p.Finalizers, "kueue.x-k8s.io/managed")
+			p.Spec.SchedulingGates = []v1.PodSchedulingGate{{Name: "kueue.x-k8s.io/admission"}, {Name: "kueue.x-k8s.io/topology"}}
+			p.Annotations["kueue.x-k8s.io/podset-unconstrained-topology"] = "true"
+			role := fnv.New32()
+			fmt.Fprint(role, p.Spec.Containers[0].Resources.Requests)
+			p.Annotations["kueue.x-k8s.io/role-hash"] = fmt.Sprintf("r%x", role.Sum32())
+			if p.Spec.Affinity != nil { // in one rack
+				p.Spec.Affinity = nil
+				delete(p.Annotations, "kueue.x-k8s.io/podset-unconstrained-topology")
+				p.Annotations["kueue.x-k8s.io/podset-required-topology"] = rack
+			}
+			if name := p.Labels[model.GroupLabel]; name != "" {
+				p.Labels["kueue.x-k8s.io/pod-group-name"] = name
+				p.Annotations["kueue.x-k8s.io/pod-group-total-count"] = fmt.Sprint(len(g))
+			}
+		}
+	}
+}
+
+// applyAll creates the CRDs in a directory of the programs; of several versions the stored one is served.
+func (b *bed) applyAll(dir string) {
+	files, err := filepath.Glob(filepath.Join(b.bins, dir, "*.yaml"))
+	require.NoError(b.t, err)
+	require.NotEmpty(b.t, files, "bed/build.sh did not make them")
+	for _, file := range files {
+		b.apply(file)
+	}
+}
+
+// createAll creates objects of one kind, once the server knows it.
+func (b *bed) createAll(version, kind string, objects []string) {
+	client, err := dynamic.NewForConfig(b.config)
+	require.NoError(b.t, err)
+	v, err := schema.ParseGroupVersion(version)
+	require.NoError(b.t, err)
+	each(len(objects), func(i int) {
+		x := new(unstructured.Unstructured)
+		require.NoError(b.t, yaml.Unmarshal([]byte(objects[i]), &x.Object))
+		to := dynamic.ResourceInterface(client.Resource(v.WithResource(kind)))
+		if x.GetNamespace() != "" {
+			to = client.Resource(v.WithResource(kind)).Namespace(x.GetNamespace())
+		}
+		require.Eventually(b.t, func() bool {
+			_, err := to.Create(ctx(), x, metav1.CreateOptions{})
+			return err == nil || isExists(err)
+		}, time.Minute, 200*time.Millisecond, "%s", objects[i])
+	})
+}
+
+// stock starts a kube-scheduler under a schedulerName.
+func (b *bed) stock(program, name, profile string) []*exec.Cmd {
 	b.write(program+".conf", fmt.Sprintf(`apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 leaderElection: {leaderElect: false}
 clientConnection: {kubeconfig: %s, qps: 2000, burst: 4000}
 profiles:
 - schedulerName: %s%s
-`, b.path("admin.yaml"), program, profile))
-	return b.start(program, nil, program, "--config", b.path(program+".conf"), "--secure-port", "0",
-		"-v", cmp.Or(os.Getenv("VERBOSE"), "0"))
+`, b.path("admin.yaml"), name, profile))
+	return []*exec.Cmd{b.start(program, nil, program, "--config", b.path(program+".conf"), "--secure-port", "0",
+		"-v", cmp.Or(os.Getenv("VERBOSE"), "0"))}
 }
 
 // openb are the nodes and pods of a sample of Alibaba's trace: one node of each so many, and one pod of
@@ -160,20 +318,26 @@ func gangs(r *rand.Rand, n int) (groups [][]*v1.Pod) {
 // podGroups creates a PodGroup for each group.
 func (b *bed) podGroups(groups [][]*v1.Pod) {
 	b.apply(filepath.Join(b.bins, "podgroups.yaml"))
-	client, err := dynamic.NewForConfig(b.config)
+	var made []string
+	for _, g := range groups {
+		made = append(made, fmt.Sprintf(`{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup,
+metadata: {name: %s, namespace: default}, spec: {minMember: %d, scheduleTimeoutSeconds: 10}}`, g[0].Labels[model.GroupLabel], len(g)))
+	}
+	b.createAll(PodGroups.GroupVersion().String(), PodGroups.Resource, made)
+}
+
+// requests is how many requests the server has answered, without watches: those of the test and kwok too.
+func (b *bed) requests() (n int64) {
+	text, err := b.Discovery().RESTClient().Get().AbsPath("/metrics").DoRaw(ctx())
 	require.NoError(b.t, err)
-	to := client.Resource(PodGroups).Namespace("default")
-	require.Eventually(b.t, func() bool {
-		_, err := to.List(ctx(), metav1.ListOptions{})
-		return err == nil
-	}, time.Minute, 100*time.Millisecond)
-	each(len(groups), func(i int) {
-		g := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup",
-			"metadata": map[string]any{"name": groups[i][0].Labels[model.GroupLabel], "namespace": "default"},
-			"spec":     map[string]any{"minMember": int64(len(groups[i])), "scheduleTimeoutSeconds": int64(10)}}}
-		_, err := to.Create(ctx(), g, metav1.CreateOptions{})
-		require.NoError(b.t, err)
-	})
+	for line := range strings.Lines(string(text)) {
+		if strings.HasPrefix(line, "apiserver_request_total{") && !strings.Contains(line, `verb="WATCH"`) {
+			v, err := strconv.ParseFloat(strings.Fields(line)[len(strings.Fields(line))-1], 64)
+			require.NoError(b.t, err)
+			n += int64(v)
+		}
+	}
+	return n
 }
 
 // TestPeers has several schedulers do the same work, each alone on a bed of its own. The figures are for
@@ -183,10 +347,13 @@ func TestPeers(t *testing.T) {
 		t.Skip("make peers runs this")
 	}
 	for _, p := range peers {
+		if only := os.Getenv("PEER"); only != "" && !slices.Contains(strings.Split(only, ","), p.name) {
+			continue
+		}
 		for _, work := range []struct {
 			name string
 			run  func(*testing.T, peer)
-		}{{"gangs", backlogOfGangs}, {"openb", backlogOfOpenb}, {"stream", streamOfGangs}} {
+		}{{"gangs", backlogOfGangs}, {"openb", backlogOfOpenb}, {"stream", streamOfGangs}, {"many", backlogOfMany}} {
 			if only := os.Getenv("WORK"); only == "" || slices.Contains(strings.Split(only, ","), work.name) {
 				t.Run(work.name+"/"+p.name, func(t *testing.T) { work.run(t, p) })
 			}
@@ -199,6 +366,24 @@ func backlogOfGangs(t *testing.T, p peer) {
 	b := newBed(t)
 	machine(b, number("NODES", 100))
 	backlog(b, p, gangs(rand.New(rand.NewPCG(uint64(number("SEED", 1)), 3)), number("GANGS", 200)), true)
+}
+
+// backlogOfMany has room for all: groups of 8 pods, half of the CPUs in all.
+func backlogOfMany(t *testing.T, p peer) {
+	b := newBed(t)
+	nodes := number("NODES", 1000)
+	machine(b, nodes)
+	var groups [][]*v1.Pod
+	for g := range number("PODS", 10*nodes) / 8 {
+		var group []*v1.Pod
+		for k := range 8 {
+			x := bedPod(fmt.Sprint("g", g, "-", k), "cpu", fmt.Sprint(2+g%3), "memory", "4Gi")
+			x.Labels[model.GroupLabel], x.Labels[model.MinLabel] = fmt.Sprint("g", g), "8"
+			group = append(group, x)
+		}
+		groups = append(groups, group)
+	}
+	backlog(b, p, groups, true)
 }
 
 func backlogOfOpenb(t *testing.T, p peer) {
@@ -219,13 +404,16 @@ func backlog(b *bed, p peer, groups [][]*v1.Pod, named bool) {
 	} else { // coscheduling does not start without the CRD
 		b.podGroups(nil)
 	}
+	if p.adapt != nil {
+		p.adapt(b, groups)
+	}
 	all := slices.Concat(groups...)
 	for _, x := range all {
 		x.Spec.SchedulerName = p.name
 	}
 	b.create(all)
-	begin := time.Now()
-	scheduler := p.start(b)
+	requests, begin := b.requests(), time.Now()
+	schedulers := p.start(b)
 	a.settled(b, 25*time.Second)
 	a.mu.Lock()
 	last := a.last.Sub(begin)
@@ -242,15 +430,19 @@ func backlog(b *bed, p peer, groups [][]*v1.Pod, named bool) {
 		}
 	}
 	gpus, cpus := usage(l.Items)
-	b.t.Logf("| %s | %s | %d of %d | %d of %d | %d | %d | %d | %d | %.1f s | %s |", strings.SplitN(b.t.Name(), "/", 3)[1], p.name,
-		boundPods(l.Items), len(all), whole, len(groups), part, len(a.racks(b)), gpus, cpus, last.Seconds(), costs(scheduler))
+	b.t.Logf("| %s | %s | %d of %d | %d of %d | %d | %d | %d | %d | %.1f s | %d requests | %s |", strings.SplitN(b.t.Name(), "/", 3)[1], p.name,
+		boundPods(l.Items), len(all), whole, len(groups), part, len(a.racks(b)), gpus, cpus, last.Seconds(), b.requests()-requests, costs(schedulers))
 }
 
-// costs ends a scheduler, and says what it used.
-func costs(c *exec.Cmd) string {
-	kill(c)
-	u := c.ProcessState.SysUsage().(*syscall.Rusage)
-	return fmt.Sprintf("%.1f s CPU, %d MB", (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds(), u.Maxrss>>10)
+// costs ends the programs of a scheduler, and says what they used.
+func costs(programs []*exec.Cmd) string {
+	seconds, memory := 0.0, int64(0)
+	for _, c := range programs {
+		kill(c)
+		seconds += (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds()
+		memory += c.ProcessState.SysUsage().(*syscall.Rusage).Maxrss >> 10
+	}
+	return fmt.Sprintf("%.1f s CPU, %d MB", seconds, memory)
 }
 
 func boundPods(pods []v1.Pod) (n int) {
@@ -293,7 +485,11 @@ func streamOfGangs(t *testing.T, p peer) {
 	r := rand.New(rand.NewPCG(uint64(number("SEED", 1)), 4))
 	groups := gangs(r, number("GANGS", 300))
 	b.podGroups(groups)
-	scheduler := p.start(b)
+	if p.adapt != nil {
+		p.adapt(b, groups)
+	}
+	requests := b.requests()
+	schedulers := p.start(b)
 	time.Sleep(3 * time.Second)
 	type state struct {
 		came, whole time.Time
@@ -368,6 +564,6 @@ func streamOfGangs(t *testing.T, p peer) {
 	a.mu.Unlock()
 	require.Empty(t, faults)
 	t.Logf("| stream | %s | %d groups | %d never whole | %d in part at the end | mean wait %.1f s | p95 %.1f s | "+
-		"%.0f GPU s | %.0f s | %s |", p.name,
-		len(states), never, part, mean, waits[len(waits)*95/100], busy, time.Since(begin).Seconds(), costs(scheduler))
+		"%.0f GPU s | %.0f s | %d requests | %s |", p.name,
+		len(states), never, part, mean, waits[len(waits)*95/100], busy, time.Since(begin).Seconds(), b.requests()-requests, costs(schedulers))
 }

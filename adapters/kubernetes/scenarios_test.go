@@ -104,14 +104,16 @@ func TestBedFaults(t *testing.T) {
 	groups, created, killed, lost, restarts := 0, 0, 0, 0, 0
 	again := make(map[string]int) // groups whose pods have to be made anew, as their Job would
 	for begin, step := time.Now(), 0; time.Since(begin) < time.Duration(seconds)*time.Second; step++ {
-		g := drawn(r, fmt.Sprint("g", groups))
-		if groups%10 == 0 {
-			for _, p := range g {
-				p.Spec.PriorityClassName = "high"
+		for range number("GROUPS", 1) {
+			g := drawn(r, fmt.Sprint("g", groups))
+			if groups%10 == 0 {
+				for _, p := range g {
+					p.Spec.PriorityClassName = "high"
+				}
 			}
+			groups, created = groups+1, created+len(g)
+			b.create(g)
 		}
-		groups, created = groups+1, created+len(g)
-		b.create(g)
 		switch {
 		case step%12 == 5: // a controller is killed
 			k := r.IntN(2)
@@ -127,7 +129,7 @@ func TestBedFaults(t *testing.T) {
 				n.ResourceVersion, n.UID = "", ""
 				time.AfterFunc(3*time.Second, func() { b.addNode(n) })
 			}
-		case step == 40:
+		case step%400 == 40:
 			b.restartServer()
 			restarts++
 		}

@@ -5,8 +5,6 @@ package kube
 import (
 	"context"
 	"errors"
-	"slices"
-	"time"
 
 	"github.com/aucsched/aucsched/adapters/kubernetes/model"
 	v1 "k8s.io/api/core/v1"
@@ -31,7 +29,11 @@ func (s *Scheduler) watch(ctx context.Context) (read func() *model.Objects, err 
 		synced, reads = append(synced, i.HasSynced), append(reads, read)
 		go i.Run(ctx.Done())
 	}
-	all := informers.NewSharedInformerFactory(s.Client, 0)
+	all := informers.NewSharedInformerFactoryWithOptions(s.Client, 0, informers.WithTweakListOptions(func(o *metav1.ListOptions) {
+		if o.ResourceVersion == "0" { // any version: a leader before may have bound pods since that one
+			o.ResourceVersion = ""
+		}
+	}))
 	nodes, pods, budgets := all.Core().V1().Nodes(), all.Core().V1().Pods(), all.Policy().V1().PodDisruptionBudgets()
 	add(nodes.Informer(), func(o *model.Objects) { o.Nodes, _ = nodes.Lister().List(labels.Everything()) })
 	add(pods.Informer(), func(o *model.Objects) { o.Pods, _ = pods.Lister().List(labels.Everything()) })
@@ -69,7 +71,7 @@ func (s *Scheduler) watch(ctx context.Context) (read func() *model.Objects, err 
 			read(o)
 		}
 		return o
-	}, s.fence(ctx)
+	}, nil
 }
 
 // readQuotas are the quotas of a ConfigMap, if it is there. Until it can be read those of before hold.
@@ -85,22 +87,4 @@ func (s *Scheduler) readQuotas(m *v1.ConfigMap, there bool) *model.Quotas {
 		}
 	}
 	return s.quotas
-}
-
-// fence waits until the informer shows all pods that are bound: by the leader before, too. A list without
-// a version is as new as the server's.
-func (s *Scheduler) fence(ctx context.Context) error {
-	for ; ; pause(ctx, 50*time.Millisecond) {
-		list, err := s.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
-		if err != nil {
-			return err
-		}
-		behind := slices.ContainsFunc(list.Items, func(p v1.Pod) bool {
-			x, ok, _ := s.shown.GetByKey(p.Namespace + "/" + p.Name)
-			return p.Spec.NodeName != "" && (!ok || x.(*v1.Pod).UID != p.UID || x.(*v1.Pod).Spec.NodeName == "")
-		})
-		if !behind {
-			return nil
-		}
-	}
 }

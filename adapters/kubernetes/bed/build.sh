@@ -1,14 +1,20 @@
 #!/bin/sh
 # Builds etcd, kube-apiserver, kube-scheduler and kwok from the Go module proxy, each in a module
 # of its own, and prints the directory of the binaries. What is there is not built again.
-# kube-apiserver takes minutes. With PEERS=1 kube-scheduler with coscheduling is built as well, and
-# its CRD of PodGroups is put beside.
+# kube-apiserver takes minutes. With PEERS=1 kube-scheduler with coscheduling and Kueue are built as
+# well, and Volcano if VOLCANO is a checkout of it (1.15.1). Their CRDs are put beside.
 set -e
-K8S=1.35.0 MINOR=35.0 ETCD=3.6.6 KWOK=0.7.0 PLUGINS=0.33.5
+K8S=1.35.0 MINOR=35.0 ETCD=3.6.6 KWOK=0.7.0 PLUGINS=0.33.5 KUEUE=0.17.0
 GO=${GO:-go}
 cache=${AUCSCHED_KUBE_BED:-${XDG_CACHE_HOME:-$HOME/.cache}/aucsched-kube}/$K8S-$ETCD-$KWOK
 export GOWORK=off CGO_ENABLED=0 GOFLAGS=-buildvcs=false
 mkdir -p "$cache"
+
+# crds NAME DIR: the CRDs of DIR.
+crds() {
+	mkdir -p "$cache/$1"
+	cp -f "$2"/*.yaml "$cache/$1"
+}
 
 # gomod MODULE VERSION: the path of the module's go.mod.
 gomod() {
@@ -50,7 +56,13 @@ build kwok sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok $KWOK
 if [ -n "${PEERS-}" ]; then
 	plugins=sigs.k8s.io/scheduler-plugins
 	build coscheduling $plugins/cmd/scheduler $plugins $PLUGINS
-	crd=$($GO mod download -json $plugins@v$PLUGINS | sed -n 's/.*"Dir": "\(.*\)",/\1/p')
-	cp -f "$crd/config/crd/bases/scheduling.x-k8s.io_podgroups.yaml" "$cache/podgroups.yaml"
+	build kueue sigs.k8s.io/kueue/cmd/kueue sigs.k8s.io/kueue $KUEUE
+	dir() { $GO mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)",/\1/p'; }
+	cp -f "$(dir $plugins@v$PLUGINS)/config/crd/bases/scheduling.x-k8s.io_podgroups.yaml" "$cache/podgroups.yaml"
+	crds kueue-crds "$(dir sigs.k8s.io/kueue@v$KUEUE)/config/components/crd/bases"
+	if [ -n "${VOLCANO-}" ]; then
+		[ -x "$cache/volcano" ] || (cd "$VOLCANO" && $GO build -trimpath -ldflags "-s -w" -o "$cache/volcano" ./cmd/scheduler >&2)
+		crds volcano-crds "$VOLCANO/config/crd/volcano/bases"
+	fi
 fi
 echo "$cache"

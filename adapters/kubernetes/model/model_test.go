@@ -3,6 +3,7 @@
 package model
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -58,5 +59,44 @@ func BenchmarkRound(b *testing.B) {
 		require.Empty(b, m.Refused)
 		b.ReportMetric(float64(made.Sub(begin).Milliseconds()), "ms-model")
 		b.ReportMetric(float64(time.Since(made).Milliseconds()), "ms-tell")
+	}
+}
+
+// What it takes to place a backlog of groups of 8 pods, ten pods a node, half of the CPUs in all.
+func BenchmarkBacklog(b *testing.B) {
+	nodes := number("NODES", 1000)
+	for b.Loop() {
+		o, known, rounds := new(Objects), make(Cache), 0
+		for i := range nodes {
+			n := aNode(fmt.Sprintf("n%04d", i), "cpu", "64", "memory", "256Gi")
+			n.Labels[rack] = fmt.Sprint("r", i/16)
+			o.Nodes = append(o.Nodes, n)
+		}
+		for g := range 10 * nodes / 8 {
+			for _, p := range pods(fmt.Sprint("g", g), 8, "cpu", fmt.Sprint(2+g%3), "memory", "4Gi") {
+				p.Labels[GroupLabel] = fmt.Sprint("g", g)
+				o.Pods = append(o.Pods, p)
+			}
+		}
+		var cluster *core.Cluster
+		begin, left := time.Now(), len(o.Pods)
+		for left > 0 {
+			m := New(Options{SchedulerName: "aucsched", Topology: []string{rack}}, o, time.Now(), known)
+			var err error
+			cluster, err = m.Cluster(core.ClusterOptions{Continues: cluster, Deadline: time.Second, StrictPreemption: true})
+			require.NoError(b, err)
+			cycle, err := cluster.Decide(context.Background())
+			require.NoError(b, err)
+			bindings, err := m.Bindings(cycle)
+			require.NoError(b, err)
+			require.NotEmpty(b, bindings)
+			for _, x := range bindings {
+				x.Pod.Spec.NodeName = x.Node
+				x.Pod.ResourceVersion = "2"
+			}
+			left, rounds = left-len(bindings), rounds+1
+		}
+		b.ReportMetric(float64(len(o.Pods))/time.Since(begin).Seconds(), "pods/s")
+		b.ReportMetric(float64(rounds), "rounds")
 	}
 }
