@@ -103,6 +103,19 @@ extern char *auc_path_param(const char *params, const char *key)
 		xstrndup(value.at, value.len) : NULL;
 }
 
+extern bool auc_is_listed(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *at = list; at; at = strchr(at, ',')) {
+		if (*at == ',')
+			at++;
+		if (!strncmp(at, name, len) && ((at[len] == ',') || !at[len]))
+			return true;
+	}
+	return false;
+}
+
 /* ---- Finding shared objects along PluginDir ---- */
 
 /* In every object of ours: they have the names of those that they wrap. */

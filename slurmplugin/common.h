@@ -86,6 +86,9 @@ extern bool auc_yes(const char *params, const char *key, bool normal);
  */
 extern char *auc_path_param(const char *params, const char *key);
 
+/* Whether a name is in a list with commas. IN list - may be NULL */
+extern bool auc_is_listed(const char *list, const char *name);
+
 /* Finding shared objects along PluginDir, and the select shim. */
 
 typedef enum {

@@ -32,22 +32,6 @@ static int _refuse_submit(char **err_msg, char *words, int rc)
 /* Texts of an answer: a job's are of 1024 bytes, but for one, which may be as long as it was. */
 #define MOST_TEXTS 4096
 
-/* Whether a list of partitions, with commas, has one of this name. OUT alone - and no other */
-static bool _names_partition(const char *list, const char *name, bool *alone)
-{
-	size_t len = strlen(name);
-	bool found = false;
-	int count = 0;
-
-	for (const char *at = list; at && *at;
-	     at += strcspn(at, ","), at += strspn(at, ",")) {
-		count++;
-		found |= (strcspn(at, ",") == len) && !strncmp(at, name, len);
-	}
-	*alone = found && (count == 1);
-	return found;
-}
-
 /* The partition's name. xfree(); NULL: there is no such partition */
 static char *_invasic_partition(void)
 {
@@ -127,18 +111,18 @@ static int _judge_invasic(const struct aucsched_invasic *job,
 static int _invasic_submit(job_desc_msg_t *job_desc, char **err_msg)
 {
 	char *name = _invasic_partition();
+	const char *asked = job_desc->partition ? job_desc->partition :
+		default_part_name;
 	struct aucsched_invasic job;
-	bool alone;
 	int rc = SLURM_SUCCESS;
 
-	if (name && _names_partition(job_desc->partition ? job_desc->partition :
-				     default_part_name, name, &alone)) {
+	if (name && auc_is_listed(asked, name)) {
 		job = _invasic_job(job_desc, name);
 		job.tasks = (job_desc->num_tasks == NO_VAL) ? 0 :
 			MAX(job_desc->num_tasks, 1);
 		job.cpus_per_task = (job_desc->cpus_per_task == NO_VAL16) ? 0 :
 			MAX(job_desc->cpus_per_task, 1);
-		job.elsewhere = !alone;
+		job.elsewhere = xstrcmp(asked, name) != 0;
 		job.no_script = !job_desc->script;
 		job.array = job_desc->array_inx != NULL;
 		job.het = job_desc->het_job_offset != NO_VAL;
@@ -154,14 +138,14 @@ static int _invasic_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 {
 	char *name = _invasic_partition();
 	struct aucsched_invasic job;
-	bool ours, to, moved, alone;
+	bool ours, moved;
 	int rc = SLURM_SUCCESS;
 
 	if (!name)
 		return SLURM_SUCCESS;
-	ours = _names_partition(job_ptr->partition, name, &alone);
-	to = _names_partition(job_desc->partition, name, &alone);
-	moved = job_desc->partition && (ours != (to && alone));
+	ours = auc_is_listed(job_ptr->partition, name);
+	moved = job_desc->partition &&
+		(ours != !xstrcmp(job_desc->partition, name));
 	if (moved || (ours && IS_JOB_PENDING(job_ptr))) {
 		job = _invasic_job(job_desc, name);
 		job.change = true;

@@ -144,9 +144,6 @@ extern const char *auc_out_of_scope(const job_record_t *job_ptr,
 /* Whether a user is among the first share of a hundred, always the same ones. */
 extern bool auc_user_in_share(uint32_t uid, int share);
 
-/* Whether a name is in a list with commas. */
-extern bool auc_is_listed(const char *list, const char *name);
-
 extern void auc_scope_free(void);
 
 #endif

@@ -89,18 +89,6 @@ extern bool auc_gres_is_gpu(uint32_t id)
 	return id == _gpu_id();
 }
 
-extern bool auc_gpu_range(const job_record_t *job_ptr, uint32_t *low,
-			  uint32_t *high)
-{
-	auc_gpus_t range;
-
-	if (!auc_range_read_note(job_ptr->admin_comment, &range))
-		return false;
-	*low = range.low;
-	*high = range.high;
-	return true;
-}
-
 /* The job's "gres:gpu[:type]:N" with another number; other gres stay as they are. */
 extern int auc_set_gpus(job_record_t *job_ptr, uint32_t count)
 {
@@ -132,13 +120,13 @@ extern int auc_set_gpus(job_record_t *job_ptr, uint32_t count)
 static void _back_to_range(job_record_t *job_ptr)
 {
 	gres_job_state_t *gpus;
-	uint32_t low, high;
+	auc_gpus_t range;
 
-	if (!auc_gpu_range(job_ptr, &low, &high))
+	if (!auc_range_read_note(job_ptr->admin_comment, &range))
 		return;
 	gpus = auc_gpu_request(job_ptr);
-	if (gpus && (gpus->gres_per_node != low))
-		(void) auc_set_gpus(job_ptr, low);
+	if (gpus && (gpus->gres_per_node != range.low))
+		(void) auc_set_gpus(job_ptr, range.low);
 }
 
 static bool _set16(uint16_t value)
@@ -273,7 +261,8 @@ static const char *_model_gres(job_record_t *job_ptr, part_record_t *part_ptr,
 			       auc_request_t *request, auc_numbers_t *numbers)
 {
 	gres_job_state_t *gpu = auc_gpu_request(job_ptr);
-	uint32_t low, high, several;
+	auc_gpus_t range;
+	uint32_t several;
 	const char *why;
 
 	if ((why = _other_gres(job_ptr, request)) ||
@@ -285,10 +274,11 @@ static const char *_model_gres(job_record_t *job_ptr, part_record_t *part_ptr,
 		return why;
 	numbers->tasks_go_by_gpus = _set16(job_ptr->details->ntasks_per_tres);
 	_beside_gpus(job_ptr, part_ptr, gpu, request, numbers);
-	if (!several && auc_gpu_range(job_ptr, &low, &high) &&
-	    numbers->min_gpus && (low <= AUCSCHED_MAX_GPUS)) {
-		numbers->min_gpus = low;
-		numbers->max_gpus = MIN(high, AUCSCHED_MAX_GPUS);
+	if (!several && numbers->min_gpus &&
+	    auc_range_read_note(job_ptr->admin_comment, &range) &&
+	    (range.low <= AUCSCHED_MAX_GPUS)) {
+		numbers->min_gpus = range.low;
+		numbers->max_gpus = MIN(range.high, AUCSCHED_MAX_GPUS);
 	}
 	if (job_ptr->bit_flags & GRES_ENFORCE_BIND)
 		request->binds_gpus = request->loose = request->approximate =

@@ -200,10 +200,6 @@ extern uint32_t auc_fewest_gpus(const part_record_t *part_ptr);
  * write lock and node read lock. */
 extern void auc_model_refresh(void);
 
-/* The range of GPUs a node that job_submit/aucsched noted, false if there is none. */
-extern bool auc_gpu_range(const job_record_t *job_ptr, uint32_t *low,
-			  uint32_t *high);
-
 /*
  * Makes a pending job ask for count GPUs on each node.
  * Job write lock.

@@ -65,20 +65,6 @@ static inline bool auc_number(word_t word, uint32_t most, uint32_t *out)
 	return auc_digits(word, out) && *out && (*out <= most);
 }
 
-/* NUMBER or LOW-HIGH */
-static inline bool auc_range_of(word_t word, uint32_t most, uint32_t *low,
-				uint32_t *high)
-{
-	const char *dash = word.len ? memchr(word.at, '-', word.len) : NULL;
-	size_t len = dash ? dash - word.at : word.len;
-
-	if (!auc_number((word_t) { word.at, len }, most, low))
-		return false;
-	*high = *low;
-	return !dash || (auc_number(auc_after(word, len + 1), most, high) &&
-			 (*low <= *high));
-}
-
 /*
  * GPU ranges, --gres=gpu[:TYPE]:LOW-HIGH: reading them from a request, noting them on a
  * job. Plain string work, shared by job_submit, cli_filter and the scheduler.

@@ -59,19 +59,6 @@ static struct {
 	int users_share;
 } scope = { .users_share = 100 };
 
-extern bool auc_is_listed(const char *list, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *at = list; at; at = strchr(at, ',')) {
-		if (*at == ',')
-			at++;
-		if (!strncmp(at, name, len) && ((at[len] == ',') || !at[len]))
-			return true;
-	}
-	return false;
-}
-
 static void _say_unknown(void)
 {
 	char *names = xstrdup(scope.partitions), *save = NULL, *name;

@@ -392,22 +392,22 @@ static bool _as_decided(const job_record_t *job_ptr, const auc_pin_t *pin,
 static int _try(job_record_t *job_ptr, auc_pin_t *pin,
 		auc_select_hooks_t *hooks, int gpus)
 {
-	uint32_t reason = job_ptr->state_reason, low, high;
+	uint32_t reason = job_ptr->state_reason;
 	uint32_t minutes = job_ptr->time_limit;
 	char *desc = xstrdup(job_ptr->state_desc);
-	bool range = auc_gpu_range(job_ptr, &low, &high);
-	int rc = SLURM_SUCCESS;
+	auc_gpus_t range;
+	bool raised = auc_range_read_note(job_ptr->admin_comment, &range) &&
+		(gpus != range.low);
+	int rc = raised ? auc_set_gpus(job_ptr, gpus) : SLURM_SUCCESS;
 
-	if (range && (gpus != low))
-		rc = auc_set_gpus(job_ptr, gpus);
 	if (auc_has_deadline(job_ptr))
 		job_ptr->time_limit = auc_minutes(job_ptr, job_ptr->part_ptr);
 	if (!rc)
 		rc = _select_pinned(job_ptr, pin, hooks);
 	if (rc)
 		job_ptr->time_limit = minutes;
-	if (rc && range && (gpus != low))
-		(void) auc_set_gpus(job_ptr, low);
+	if (rc && raised)
+		(void) auc_set_gpus(job_ptr, range.low);
 	if (rc && (rc != ESLURM_ACCOUNTING_POLICY)) {
 		job_ptr->state_reason = reason;
 		xfree(job_ptr->state_desc);
@@ -452,26 +452,6 @@ static int _take_alternative(const auc_snapshot_t *s, uint32_t row,
 	}
 	auc_swap_back(job_ptr, kept);
 	return SLURM_ERROR;
-}
-
-/* A start of a job that names an input file. */
-static void _count_file(const auc_snapshot_t *s, uint32_t row,
-			const struct aucsched_output *out,
-			auc_starts_t *starts)
-{
-	const struct aucsched_decision *decision = &out->decisions[row];
-	uint32_t nodes = 0;
-
-	if (!s->rows[row].reads)
-		return;
-	for (uint32_t i = 0; i < decision->segments; i++) {
-		const struct aucsched_segment *segment =
-			&out->segments[decision->first_segment + i];
-
-		nodes += segment->last - segment->first + 1;
-	}
-	starts->readers++;
-	starts->holders += decision->holders == nodes;
 }
 
 /* A loose job that finds its place taken in part gets it another time. */
@@ -612,7 +592,9 @@ extern bool auc_start_row(const auc_snapshot_t *s,
 	}
 	starts->started++;
 	auc_verdict_drop(job_ptr);
-	_count_file(s, row, out, starts);
+	starts->readers += r->reads;
+	starts->holders += r->reads &&
+		(decision->holders == bit_set_count(pin.nodes));
 	_say_started(job_ptr, r, decision);
 	auc_kept_free(&kept);
 	if (!_as_decided(job_ptr, &pin, r->loose)) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /* For whom the auction is. */
+#include "../common.h"
 #include "../library.h"
 #include "units.h"
 
