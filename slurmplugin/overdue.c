@@ -300,6 +300,7 @@ typedef struct {
 	uint32_t job_id;
 	uint32_t waited;	/* s */
 	int claims;		/* so many are of jobs before it */
+	auc_memo_t *memo;	/* good until the next snapshot */
 } row_t;
 
 /* A job that is left to Slurm. */
@@ -397,14 +398,16 @@ extern void auc_overdue_begin(int net_s)
 }
 
 extern void auc_overdue_add(const auc_snapshot_t *s,
-			    const job_record_t *job_ptr, uint32_t waited)
+			    const job_record_t *job_ptr, auc_memo_t *memo)
 {
+	row_t row = { job_ptr->job_id, auc_waited(job_ptr, s->in.now),
+		      s->claims.len, memo };
+
 	/* A quarter to be seen, a quarter to be asked, and half of being able to start. */
-	if (!watch.net_s || (waited < watch.net_s / 4))
+	if (!watch.net_s || (row.waited < watch.net_s / 4))
 		return;
 	AUC_GROW(watch.rows, watch.cap, watch.len + 1);
-	watch.rows[watch.len++] = (row_t) { job_ptr->job_id, waited,
-					    s->claims.len };
+	watch.rows[watch.len++] = row;
 }
 
 extern bool auc_passes(job_record_t *job_ptr)
@@ -582,14 +585,10 @@ static bool _look_once(overdue_round_t *round, const row_t *row, auc_memo_t *mem
 	return started;
 }
 
-/* An array is asked about again for each of its tasks. */
-static void _look_at_overdue(overdue_round_t *round, const row_t *row, auc_memo_t *memo)
-{
-	while (!_is_over(round) && _look_once(round, row, memo))
-		;
-}
-
-/* Those who could start are asked about now and then, and when they are due; and the others in turn. */
+/*
+ * Those who could start are asked about now and then, and when they are due; and the others in turn.
+ * An array is asked about again for each of its tasks.
+ */
 static void _look_at_all(overdue_round_t *round)
 {
 	size_t first = 0;
@@ -601,16 +600,17 @@ static void _look_at_all(overdue_round_t *round)
 		bool known = i < watch.len;
 		const row_t *row = &watch.rows[known ? i :
 					       (first + i) % watch.len];
-		auc_memo_t *memo = auc_memo_find(row->job_id);
 
 		if (!known)
 			watch.last = row->job_id;
-		if (!memo || (known == !memo->could_us))
+		if (known == !row->memo->could_us)
 			continue;
 		watch.could |= known;
-		if (!known || _is_due(row, memo) ||
-		    (watch.now_us - memo->asked_us >= watch.net_s * 125000LL))
-			_look_at_overdue(round, row, memo);
+		if (!known || _is_due(row, row->memo) || (watch.now_us -
+		    row->memo->asked_us >= watch.net_s * 125000LL))
+			while (!_is_over(round) &&
+			       _look_once(round, row, row->memo))
+				;
 	}
 }
 

@@ -811,8 +811,7 @@ static void _go_through(auc_snapshot_t *s, queue_state_t *state)
 			continue;
 		}
 		s->queue++;
-		auc_overdue_add(s, record->job_ptr,
-				auc_waited(record->job_ptr, s->in.now));
+		auc_overdue_add(s, record->job_ptr, memo);
 		if ((s->in.jobs_len >= state->limit) ||
 		    (auc_now_us() > end_us))
 			auc_delegate_beyond(s, record->job_ptr, memo);

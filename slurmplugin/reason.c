@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
+#define _GNU_SOURCE
 #include <errno.h>
 #include <string.h>
 
@@ -40,20 +41,18 @@ static void _write(job_record_t *job_ptr, const char *text, const char *lost)
 {
 	size_t len = 0;
 	const char *found = auc_note_find(job_ptr->system_comment, KEY, &len);
-	char *note = found ? xstrndup(found, len) : xstrdup(""), *value;
-	const char *older = lost ? NULL : strstr(note, " lost=");
+	const char *older = (found && !lost) ?
+		memmem(found, len, " lost=", 6) : NULL;
+	char *value;
 
-	if (!quiet && (lost || !_says(note, text))) {
-		value = xstrdup_printf("%s%s%.*s since=%lld", text,
-				       lost ? lost : "",
-				       older ? (int) strcspn(older + 1, " ") + 1 : 0,
-				       older ? older : "",
-				       (long long) time(NULL));
-		auc_note_set(&job_ptr->system_comment, KEY, value);
-		xfree(value);
-		last_job_update = time(NULL);
-	}
-	xfree(note);
+	if (quiet || (found && !lost && _says(found, text)))
+		return;
+	value = xstrdup_printf("%s%s%.*s since=%lld", text, lost ? lost : "",
+			       older ? (int) strcspn(older + 1, " ") + 1 : 0,
+			       older ? older : "", (long long) time(NULL));
+	auc_note_set(&job_ptr->system_comment, KEY, value);
+	last_job_update = time(NULL);
+	xfree(value);
 }
 
 extern void auc_verdict_tell(job_record_t *job_ptr, const char *word,

@@ -142,10 +142,10 @@ extern void auc_alone_free(void);
  * thread alone; under the locks, but for auc_overdue_free().
  */
 
-/* The queue begins; then its jobs in their order. IN waited - s */
+/* The queue begins; then its jobs in their order. */
 extern void auc_overdue_begin(int net_s);
 extern void auc_overdue_add(const auc_snapshot_t *snapshot,
-			    const job_record_t *job_ptr, uint32_t waited);
+			    const job_record_t *job_ptr, auc_memo_t *memo);
 
 /*
  * Gives a job that is left to Slurm its turn at this place of the queue, unless to start it takes

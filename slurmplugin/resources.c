@@ -387,12 +387,12 @@ static void _add_rules(auc_snapshot_t *s)
 
 	AUC_EACH(part_ptr, part_list)
 		memory |= auc_consumes_memory(part_ptr);
-	AUC_EACH(job_ptr, job_list)
+	AUC_EACH(job_ptr, memory ? job_list : NULL)
 		all |= IS_JOB_PENDING(job_ptr) && job_ptr->details &&
 			!(job_ptr->details->pn_min_memory & ~MEM_PER_CPU);
 	if (memory)
 		_add_kind(s, (auc_kind_t) { AUC_MEMORY });
-	if (memory && all)
+	if (all)
 		_add_kind(s, (auc_kind_t) { AUC_MEMORY_HOLDERS });
 	AUC_EACH(part_ptr, part_list)
 		if (auc_most_cpus(part_ptr))

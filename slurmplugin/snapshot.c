@@ -242,14 +242,16 @@ static void _add_busy(auc_snapshot_t *s)
 static void _add_running(auc_snapshot_t *s)
 {
 	job_record_t *job_ptr;
+	bool leave = false;	/* some are on their way out: they come last */
 
 	_add_holds(s);
-	/* Those who are on their way out come last. */
-	for (int last = 0; last <= 1; last++)
+	for (int last = 0; last <= leave; last++)
 		AUC_EACH(job_ptr, job_list)
-			if (auc_holds_nodes(job_ptr) &&
-			    ((job_ptr->preempt_time != 0) == last))
-				_add_job(s, job_ptr);
+			if (auc_holds_nodes(job_ptr)) {
+				leave |= job_ptr->preempt_time != 0;
+				if ((job_ptr->preempt_time != 0) == last)
+					_add_job(s, job_ptr);
+			}
 	AUC_EACH(job_ptr, job_list)
 		if (auc_holds_nodes(job_ptr))
 			_add_own_blocks(s, job_ptr);
