@@ -396,9 +396,8 @@ func (b *Builder) eachUseOfParts(parts *place.Parts, segs []nodeset.Segment, vis
 // on the j-th is said to take j of them. So is a choice that uses the first ones. Others could give
 // theirs the numbers of these and lose nothing, and drafts take the first ones by themselves.
 //
-// At a reservation other GPUs are whole than now, and a job that has ended by then has none. There
-// rows say it for each way to pick, of each GPU that may not be whole any more, bids that exclude
-// one another.
+// At a reservation other GPUs are whole than now, and a job that has ended by then has none. Where there
+// could be too few, only those bid for shares of them who have to start. Left-overs have the rest.
 type sharing struct {
 	resource int // -1: there is none
 	entries  []entry
@@ -408,7 +407,6 @@ type sharing struct {
 	slots    []slot // of one node
 	order    []shareBid
 	cliques  []span
-	pick     []int
 }
 
 // entry is one of the model.
@@ -438,9 +436,6 @@ type slot struct {
 	bids, cliques   span
 	inUse, usedThen bool // now, and in the table that is looked at
 }
-
-// mostPicks is how many rows there are at most for one node at one reservation.
-const mostPicks = 256
 
 // setShares adds the rows of shares to m, and notes the entries of the bids.
 func (b *Builder) setShares(space *Space, variants []Variant, book *Book, m *ipmodel.Model) {
@@ -589,33 +584,9 @@ func (x *sharing) wholeRows(space *Space, book *Book, m *ipmodel.Model, n, k int
 			}
 		}
 	case has >= int64(space.Now.Free(n).GPUs)+joined: // what is chosen now fits then
-	case !x.pickRows(m, has, k, wholes):
+	default:
 		x.keptRows(book, m, has, k, wholes)
 	}
-}
-
-// pickRows adds a row for each pick of a clique of each slot; false: there would be too many.
-func (x *sharing) pickRows(m *ipmodel.Model, has int64, k int, wholes []wholeBid) bool {
-	picks := 1
-	for _, s := range x.slots {
-		if picks *= s.cliques.to - s.cliques.from; picks > mostPicks {
-			return false
-		}
-	}
-	x.pick = append(x.pick[:0], make([]int, len(x.slots))...)
-	for range picks {
-		row := x.wholeRow(m, has, wholes, k)
-		for i, s := range x.slots {
-			x.addClique(row, x.cliques[s.cliques.from+x.pick[i]], 1)
-		}
-		for i, s := range x.slots { // the next pick
-			if x.pick[i]++; x.pick[i] < s.cliques.to-s.cliques.from {
-				break
-			}
-			x.pick[i] = 0
-		}
-	}
-	return true
 }
 
 // keptRows has only those bids on x.slots that jobs keep which have to start, and what these leave
