@@ -249,8 +249,7 @@ extern void auc_leave_without_place(const auc_snapshot_t *s,
 	round_t *round;
 	uint32_t last = 0;
 
-	if ((s->config != slurm_conf.last_update) ||
-	    (s->in.nodes_len != node_record_count))
+	if (!auc_is_current(s))
 		return;
 	round = xmalloc(sizeof(*round));
 	round->hooks = hooks;
@@ -632,8 +631,7 @@ extern auc_overdue_t auc_overdue_ask(const auc_snapshot_t *s,
 	auc_overdue_t result = { 0 };
 
 	watch.could = false;
-	if (!watch.len || !hooks || (s->config != slurm_conf.last_update) ||
-	    (s->in.nodes_len != node_record_count))
+	if (!watch.len || !hooks || !auc_is_current(s))
 		return result;
 	round = xmalloc(sizeof(*round));
 	round->hooks = hooks;

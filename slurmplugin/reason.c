@@ -286,9 +286,7 @@ extern void auc_explain(const auc_snapshot_t *s,
 	uint32_t looks = 0;
 	list_t *waited_for;
 
-	/* New indices: what was decided is about other nodes. */
-	if ((s->config != slurm_conf.last_update) ||
-	    (s->in.nodes_len != node_record_count))
+	if (!auc_is_current(s))
 		return;
 	waited_for = list_create(NULL);
 	for (uint32_t i = 0; i < s->held_len; i++)

@@ -306,8 +306,7 @@ extern void auc_shadow_note(const auc_snapshot_t *s,
 {
 	uint32_t nth = 0;
 
-	if ((s->config != slurm_conf.last_update) ||
-	    (s->in.nodes_len != node_record_count))
+	if (!auc_is_current(s))
 		return;
 	for (uint32_t row = 0; row < s->in.jobs_len; row++) {
 		const job_record_t *job_ptr =

@@ -151,4 +151,11 @@ extern void auc_snapshot_take(auc_snapshot_t *snapshot,
 			      struct auc_library *library, uint32_t cycle);
 extern void auc_snapshot_free(auc_snapshot_t *snapshot);
 
+/* Whether nodes still have the indices of the snapshot, about which was decided. Conf read lock. */
+static inline bool auc_is_current(const auc_snapshot_t *snapshot)
+{
+	return (snapshot->config == slurm_conf.last_update) &&
+		(snapshot->in.nodes_len == node_record_count);
+}
+
 #endif

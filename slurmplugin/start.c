@@ -674,9 +674,7 @@ extern void auc_start(const auc_snapshot_t *s,
 	uint32_t before = starts->started;
 	bitstr_t *nodes, **idle;
 
-	/* New indices: what was decided is about other nodes. */
-	if ((s->config != slurm_conf.last_update) ||
-	    (s->in.nodes_len != node_record_count)) {
+	if (!auc_is_current(s)) {
 		starts->next = 2 * (uint64_t) s->in.jobs_len;
 		return;
 	}

@@ -104,8 +104,7 @@ static bool _still_run(auc_hold_t *hold, job_record_t *job_ptr)
 static bool _may_wait(const auc_hold_t *hold, const job_record_t *job_ptr)
 {
 	return job_ptr && IS_JOB_PENDING(job_ptr) && job_ptr->priority &&
-		(hold->s.config == slurm_conf.last_update) &&
-		(hold->s.in.nodes_len == node_record_count);
+		auc_is_current(&hold->s);
 }
 
 /* RET what the place is kept for; AUC_NOBODY: it is not */
@@ -358,9 +357,7 @@ extern uint32_t auc_preempt(const auc_snapshot_t *s,
 	int64_t end_us = auc_now_us() + budget_us;
 	uint32_t ended;
 
-	/* New indices: what was decided is about other nodes. */
-	if ((s->config != slurm_conf.last_update) ||
-	    (s->in.nodes_len != node_record_count))
+	if (!auc_is_current(s))
 		return 0;
 	_look_at_cores(&round);
 	for (uint32_t row = 0; (row < s->in.jobs_len) &&
