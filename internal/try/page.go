@@ -3,6 +3,7 @@
 package try
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -20,10 +21,7 @@ func (r *Report) Text(out io.Writer) error { return r.document().Text(out) }
 // document has the verdict first, tables only if they say something of the site, and the next step.
 func (r *Report) document() *style.Document {
 	d := &style.Document{Title: "What aucsched would have done"}
-	class := map[Judgement]string{Agrees: "good", Short: "note"}[r.Judged]
-	if class == "" {
-		class = "bad"
-	}
+	class := cmp.Or(map[Judgement]string{Agrees: "good", Short: "note"}[r.Judged], "bad")
 	var missing []string
 	for _, x := range r.Missing {
 		missing = append(missing, fmt.Sprintf("not in the accounts: %s: %s", x.Columns, x.So))
@@ -39,7 +37,7 @@ func (r *Report) document() *style.Document {
 		for _, x := range []struct {
 			title string
 			of    []Group
-		}{{"partition", r.Partitions}, {"asks for", r.Widths}, {"user", r.Users}} {
+		}{{"partition", r.Partitions}, {"size", r.Widths}, {"user", r.Users}} {
 			d.Parts = append(d.Parts, r.table(x.title, x.of))
 		}
 		d.Parts[len(d.Parts)-1].More = r.MoreUsers
@@ -68,7 +66,7 @@ func (r *Report) all() style.Part {
 		longest = max(longest, f.Mean)
 	}
 	for k, f := range r.All.Figures {
-		row := style.Row(r.Policies[k], cli.Seconds(f.Mean), interval(r.All.Ratios[k]), cli.Seconds(f.Median), cli.Seconds(f.P95),
+		row := style.Row(r.Policies[k], cli.Seconds(f.Mean), r.All.against(k), cli.Seconds(f.Median), cli.Seconds(f.P95),
 			cli.Seconds(f.Longest), fmt.Sprintf("%.2f", f.Slowdown), fmt.Sprintf("%.1f%%", 100*f.CPUs), fmt.Sprintf("%.1f%%", 100*f.GPUs))
 		row[1].Percent = 100 * f.Mean / max(longest, 1)
 		t = append(t, row)
@@ -84,7 +82,7 @@ func (r *Report) table(title string, groups []Group) style.Part {
 		for k, f := range g.Figures {
 			c := style.Cell{Text: cli.Seconds(f.Mean)}
 			if k > 1 {
-				c.Small = interval(g.Ratios[k])
+				c.Small = g.against(k)
 			}
 			row = append(row, c)
 		}
@@ -96,49 +94,52 @@ func (r *Report) table(title string, groups []Group) style.Part {
 // when is a second since 1970 as sacct prints it, in its zone.
 func when(second int64) string { return time.Unix(second, 0).UTC().Format("2006-01-02T15:04:05") }
 
-// interval is a ratio with its interval; "-" where nobody waits.
-func interval(r Ratio) string {
-	if r.Of == 0 {
+// against holds a policy's mean wait against the simulated Slurm's: their ratio with its interval, or
+// their difference if both are below shortWait; "-" where nobody waits.
+func (g *Group) against(k int) string {
+	x, change := g.Ratios[k], g.Figures[k].Mean-g.Figures[1].Mean
+	switch {
+	case k == 1 || x.Of == 0:
 		return "-"
+	case max(g.Figures[k].Mean, g.Figures[1].Mean) < shortWait:
+		return fmt.Sprintf("%+.0f s", change)
+	case x.High == 0:
+		return fmt.Sprintf("%.2f", x.Of)
 	}
-	if r.High == 0 {
-		return fmt.Sprintf("%.2f", r.Of)
-	}
-	return fmt.Sprintf("%.2f (%.2f-%.2f)", r.Of, r.Low, r.High)
+	return fmt.Sprintf("%.2f (%.2f-%.2f)", x.Of, x.Low, x.High)
 }
 
 // Legend says how to read the figures.
 func (r *Report) Legend() string {
-	return fmt.Sprintf("Mean waits by group; behind them, in proportion to the simulated backfill's, with a 95%% bootstrap "+
-		"confidence interval over the %d parts of this time, each of %s. If it contains 1, no difference is shown; "+
-		"without one there are too few days with waits. "+
-		"Waits count from when a job could begin (sacct's Eligible). %d jobs that ran or waited before are simulated and "+
-		"not counted. Not known here: limits of users and accounts, reservations, nodes that were down, preemption, "+
-		"features, and priorities that changed as jobs waited.",
+	return fmt.Sprintf("Each mean wait is compared with the simulated backfill's: the ratio, with a 95%% bootstrap confidence interval "+
+		"over the %d parts of this time, each of %s. If it contains 1, no difference is shown. There is none where too few days have "+
+		"waits. Where both wait less than a minute, their difference is shown instead. Waits count from when a job could begin "+
+		"(sacct's Eligible). %d jobs that ran or waited before are simulated but not counted. Not known: limits of users and accounts, "+
+		"reservations, nodes that were down, preemption, features, and priorities that changed as jobs waited.",
 		r.Blocks, cli.Seconds(float64(r.Block)), r.Before)
 }
 
 // Summary is what the report comes to, for who decides and reads no tables.
 func (r *Report) Summary() (lines []string) {
 	all := &r.All
-	lines = append(lines, fmt.Sprintf("In these %s, %d jobs waited %.1f h in all in the simulated Slurm, %s each.",
+	lines = append(lines, fmt.Sprintf("In these %s, %d jobs waited %.1f h in all under the simulated Slurm, %s each.",
 		cli.Seconds(float64(r.To-r.From)), all.Jobs, all.Figures[1].Mean*float64(all.Jobs)/3600, cli.Seconds(all.Figures[1].Mean)))
 	for _, e := range r.Effects {
 		what := "auc_preset=" + e.Policy + ": "
 		switch within := fmt.Sprintf("95%% interval %.1f to %.1f h", e.Low, e.High); {
 		case e.Low == 0 && e.High == 0:
-			what += fmt.Sprintf("%.1f h saved, from too few days for an interval", e.Hours)
+			what += fmt.Sprintf("%.1f h of waiting saved; too few days have waits for an interval", e.Hours)
 		case e.Low <= 0 && e.High >= 0:
-			what += "no difference in the waits is shown (saved: " + within + ")"
+			what += "no difference is shown (hours saved: " + within + ")"
 		case e.Hours > 0:
 			what += fmt.Sprintf("%.1f h less waiting (%s)", e.Hours, within)
 		default:
-			what += fmt.Sprintf("%.1f h more waiting (saved: %s)", -e.Hours, within)
+			what += fmt.Sprintf("%.1f h more waiting (hours saved: %s)", -e.Hours, within)
 		}
-		lines = append(lines, fmt.Sprintf("%s; of %s %d would have waited shorter and %d longer, by more than a tenth and a minute a job.",
+		lines = append(lines, fmt.Sprintf("%s. Of %s, %d would have waited less and %d longer, by more than 10%% and a minute a job.",
 			what, cli.Count(e.Users, "user"), e.Shorter, e.Longer))
 	}
-	return append(lines, "It can't say what users would submit if they waited less, nor what limits, reservations, preemption and down "+
+	return append(lines, "Not known is what users would submit if they waited less, and what limits, reservations, preemption and down "+
 		"nodes would do. The best of several rows looks better than it is: try it on other weeks (--from, --to) first.")
 }
 
@@ -146,8 +147,8 @@ func (r *Report) Summary() (lines []string) {
 func (r *Report) Next() string {
 	switch r.Judged {
 	case Agrees:
-		return "choose a preset by these figures, install the plug-ins (docs/howto/install.md) with auc_mode=shadow before its setting, " +
-			"in which Slurm goes on alone, and go on as docs/howto/pilot.md says."
+		return "choose a preset by these figures. Install the plug-ins (docs/howto/install.md) with its setting and auc_mode=shadow, " +
+			"in which Slurm goes on alone. Then continue with docs/howto/pilot.md."
 	case Short:
 		return "try busier weeks (--from, --to): at waits like these there is little to gain. If there are none, leave Slurm as it is."
 	case Apart:

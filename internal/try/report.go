@@ -161,15 +161,14 @@ func (r *Report) Verdict() string {
 		return "The accounts lack columns without which no comparison says anything of your site: see below. " +
 			"aucsched try --how prints the command that writes them all."
 	case Short:
-		return fmt.Sprintf("Your jobs hardly wait, and the simulated Slurm can't be held against yours: %s. Below a minute the "+
-			"intervals of schedulers decide. Where jobs do not wait there is little to gain.", figures)
+		return fmt.Sprintf("Your jobs hardly wait, so the simulated Slurm cannot be compared with yours: %s. Below a minute, "+
+			"scheduling intervals decide. Where jobs do not wait there is little to gain.", figures)
 	case Agrees:
-		return fmt.Sprintf("The simulated Slurm does as yours did: %s. Jobs began %s apart in the mean, %.0f%% of them within "+
-			"a minute, or a tenth of their wait, of when they really did.", figures, cli.Seconds(r.Agreement.Apart), r.Agreement.Within)
+		return fmt.Sprintf("The simulated Slurm does as yours did: %s. On average a job began %s before or after its real start, "+
+			"%.0f%% of them within a minute or a tenth of their wait.", figures, cli.Seconds(r.Agreement.Apart), r.Agreement.Within)
 	}
-	return fmt.Sprintf("The simulated Slurm does not do as yours did: %s. A comparison would say nothing of your site, so "+
-		"there are no tables. What the simulation does not know, such as limits, reservations, nodes that were down or "+
-		"preemption, was what decided.", figures)
+	return fmt.Sprintf("The simulated Slurm does not do as yours did: %s. A comparison would say nothing of your site, so there are no "+
+		"tables. Limits, reservations, down nodes or preemption decided, which the simulation does not know.", figures)
 }
 
 // mostLeft is why most jobs are left out.

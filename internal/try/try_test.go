@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -215,7 +216,25 @@ func TestFewDays(t *testing.T) {
 		require.Equal(t, []float64{0, 0}, []float64{r.Low, r.High})
 	}
 	require.Positive(t, report.All.Ratios[2].Of)
-	require.NotContains(t, interval(report.All.Ratios[2]), "(")
+	require.NotContains(t, report.All.against(2), "(")
+}
+
+// Waits below a minute are compared by their difference: their ratio is that of scheduling intervals.
+func TestShortWaits(t *testing.T) {
+	for _, c := range []struct {
+		was, is float64
+		want    string
+	}{
+		{0.1, 0.3, "+0 s"}, {27, 12, "-15 s"}, {12, 27, "+15 s"},
+		{59, 61, "1.03 (0.90-1.20)"}, {600, 30, "0.05 (0.90-1.20)"}, {0, 5, "-"},
+	} {
+		ratio := Ratio{Of: math.Round(100*c.is/max(c.was, 0.01)) / 100, Low: 0.9, High: 1.2}
+		if c.was == 0 {
+			ratio = Ratio{}
+		}
+		g := Group{Figures: []Figures{{}, {Mean: c.was}, {Mean: c.is}}, Ratios: []Ratio{{}, {Of: 1}, ratio}}
+		require.Equal(t, c.want, g.against(2), "%v s instead of %v s", c.is, c.was)
+	}
 }
 
 // Jobs are replayed on the whole machine, each on the nodes of its partition.

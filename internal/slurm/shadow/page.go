@@ -33,8 +33,8 @@ func (r *Report) Document() *style.Document {
 		sum.Table[len(sum.Table)-1][0].Key = class
 	}
 	row("Earlier by, median", cli.Seconds(r.All.EarlierMedian)+", of "+cli.Count(r.All.Earlier, "job"))
-	row("Later by", "not known, of "+cli.Count(r.All.Later, "job")+
-		", which waited "+cli.Seconds(r.All.LaterWaitMedian)+" under Slurm, median")
+	row("Later by", "not known, of "+cli.Count(r.All.Later, "job"))
+	row("Wait with Slurm of these, median", cli.Seconds(r.All.LaterWaitMedian))
 	row("Wait with Slurm, median", cli.Seconds(r.All.WaitMedian))
 	row("Wait with Slurm, mean", cli.Seconds(r.All.WaitMean))
 	if r.BadLines > 0 || r.Lost > 0 {
