@@ -38,6 +38,8 @@ var elsewhere = []struct{ page, begins, by string }{
 	{"docs/tutorials/embed-c.md", "go build", "go test ./cshim"},
 	{"docs/tutorials/embed-c.md", "cc ", "go test ./cshim"},
 	{"docs/tutorials/first-window.md", "git clone", "scripts/newcomer.sh"},
+	{"docs/tutorials/slurm.md", "apt-get", "make slurm-test"},
+	{"docs/tutorials/slurm.md", "export PATH=/opt", "make slurm-matrix"},
 	{"docs/tutorials/slurm.md", "", "scripts/tutorial.sh"},
 	{"invasive/docs/manager.md", "aucsched ihypervisor", "parsed: daemons; go test ./invasive/..."},
 	{"invasive/docs/manager.md", "aucsched ischeduler", "parsed: a daemon; go test ./invasive/..."},

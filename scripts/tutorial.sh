@@ -1,12 +1,13 @@
 #!/bin/sh
 # Types what docs/tutorials/slurm.md says from "A private Slurm" on, in a home directory of its own, as
-# root, with the plug-ins that `make slurm-plugins` has built. The exit status is 0 if a job was
+# root, with the plug-ins that `make slurm-plugins` has built. SLURM_PREFIX=DIR has it use the Slurm
+# below DIR, and the plug-ins that were built for it. The exit status is 0 if a job was
 # started by the auction and Slurm works without it in the end.
 set -eu
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 HOME=$(mktemp -d)
-export HOME AUCSCHED="$top" PATH="$top/bin:$PATH"
+export HOME AUCSCHED="$top" PATH="$top/bin:${SLURM_PREFIX:+$SLURM_PREFIX/bin:$SLURM_PREFIX/sbin:}$PATH"
 end() {
 	cd "$HOME"
 	kill $(cat try/*.pid munged.pid 2>/dev/null) 2>/dev/null || :
@@ -27,4 +28,8 @@ awk -v auth="AuthInfo=socket=$HOME/munge.sock" '
 	/^```/ { block = 0; print "sleep 3" }
 	block && /^PartitionName=test/ { print auth }
 	block' "$top/docs/tutorials/slurm.md" >"$HOME/typed.sh"
+if [ "${SLURM_PREFIX:-}" ]; then
+	version=$(slurmctld -V)
+	sed -i "s#^PluginDir=.*#PluginDir=$top/build/slurm/${version#slurm }:$SLURM_PREFIX/lib/slurm#" "$HOME/typed.sh"
+fi
 (set -x; . "$HOME/typed.sh"; sleep 3; grep "started JobId=13 on" log/slurmctld.log; sbatch -n1 -W -o /dev/null --wrap true)
