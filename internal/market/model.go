@@ -406,7 +406,6 @@ type sharing struct {
 	marked   []bool // by node: shares are bid there
 	slots    []slot // of one node
 	order    []shareBid
-	cliques  []span
 }
 
 // entry is one of the model.
@@ -430,10 +429,10 @@ type wholeBid struct {
 // span is a part of a list.
 type span struct{ from, to int }
 
-// slot is a GPU on which shares are bid: bids[from:to], and the cliques of these.
+// slot is a GPU on which shares are bid: order[from:to].
 type slot struct {
 	bin             uint8
-	bids, cliques   span
+	bids            span
 	inUse, usedThen bool // now, and in the table that is looked at
 }
 
@@ -523,7 +522,7 @@ func (x *sharing) addParts() {
 func (x *sharing) atNode(space *Space, book *Book, m *ipmodel.Model, n, k int, of span, wholes []wholeBid) {
 	t := tables(space, k)
 	size := t.TotalOf(x.resource)[n]
-	x.slots, x.order, x.cliques = x.slots[:0], x.order[:0], x.cliques[:0]
+	x.slots, x.order = x.slots[:0], x.order[:0]
 	for from := of.from; from < of.to; {
 		to := from
 		s := slot{bin: x.bids[from].bin, bids: span{len(x.order), 0}}
@@ -552,9 +551,6 @@ func (x *sharing) atNode(space *Space, book *Book, m *ipmodel.Model, n, k int, o
 			}
 		}
 		if !s.usedThen {
-			s.cliques.from = len(x.cliques)
-			x.findCliques(s.bids)
-			s.cliques.to = len(x.cliques)
 			x.slots = append(x.slots, s)
 		}
 	}
@@ -578,9 +574,13 @@ func (x *sharing) wholeRows(space *Space, book *Book, m *ipmodel.Model, n, k int
 			if taken+int64(i+1) <= has {
 				continue
 			}
-			for _, c := range x.cliques[s.cliques.from:s.cliques.to] {
+			for from, to := s.bids.from, 0; from < s.bids.to; from = to { // bids of one job exclude one another
+				for to = from + 1; to < s.bids.to && x.order[to].job == x.order[from].job; to++ {
+				}
 				row := x.wholeRow(m, has, wholes, k)
-				x.addClique(row, c, int32(i+1))
+				for _, bid := range x.order[from:to] {
+					x.entries = append(x.entries, entry{bid.bid, row, int32(i + 1)})
+				}
 			}
 		}
 	case has >= int64(space.Now.Free(n).GPUs)+joined: // what is chosen now fits then
@@ -618,23 +618,6 @@ func (x *sharing) wholeRow(m *ipmodel.Model, has int64, wholes []wholeBid, k int
 		}
 	}
 	return row
-}
-
-func (x *sharing) addClique(row int32, c span, coef int32) {
-	for _, bid := range x.order[c.from:c.to] {
-		x.entries = append(x.entries, entry{bid.bid, row, coef})
-	}
-}
-
-// findCliques cuts x.order[of.from:of.to] into bids that exclude one another: those of one job.
-func (x *sharing) findCliques(of span) {
-	for i := of.from; i < of.to; i++ {
-		if i > of.from && x.order[i].job == x.order[i-1].job {
-			x.cliques[len(x.cliques)-1].to = i + 1
-		} else {
-			x.cliques = append(x.cliques, span{i, i + 1})
-		}
-	}
 }
 
 // mostOfShares is what bids on one GPU, in their order, take together at most.
