@@ -4,7 +4,6 @@ package core
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/bids"
@@ -188,17 +187,9 @@ func (e *Explainer) decide(ctx context.Context, s *Snapshot, p *Plan) error {
 	return e.policy.Decide(ctx, s, l, p)
 }
 
-// asked is the job as the policy understands it.
+// asked is the job as the policy understands it, but that a range of GPUs stays one.
 func (e *Explainer) asked(job *Job) *Job {
-	if e.auction == nil {
-		return job
-	}
-	if w := &e.auction.window; w.scarce.ranges && job.hasRange() {
-		one := *w.asks(job, false)
-		one.Alternatives = slices.Clone(one.Alternatives)
-		job = &one
-	}
-	if e.auction.opts.ContiguousOnly {
+	if e.auction != nil && e.auction.opts.ContiguousOnly {
 		return contiguous(job)
 	}
 	return job
@@ -209,7 +200,7 @@ func (e *Explainer) worthOf(job int) float64 {
 	if e.auction == nil {
 		return float64(max(e.s.Pending[job].Priority, 1))
 	}
-	return e.auction.window.weight(e.asked(e.s.Pending[job]))
+	return e.auction.window.weight(e.auction.window.asks(e.s.Pending[job], false))
 }
 
 // decisionOf is the decision on a job, nil if there is none.
@@ -224,5 +215,5 @@ func (e *Explainer) decisionOf(job int) *Decision {
 type inquiry struct {
 	*Explainer
 	x   *Explanation
-	job *Job // it, or what the policy takes it for
+	job *Job // it, or a changed one
 }

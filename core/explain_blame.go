@@ -20,9 +20,9 @@ func (e *inquiry) blame() {
 		return
 	}
 	if e.space.reset(e.s, nil); !e.suited() {
-		e.x.Why, e.x.Lacks = NoFit, e.lacked()
-		if slices.ContainsFunc(e.x.Lacks, Lack.ofQuota) {
-			e.x.Why = OverQuota
+		lacks, ofQuota := e.lacked()
+		if e.x.Why, e.x.Lacks = NoFit, lacks; ofQuota != nil {
+			e.x.Why, e.x.Lacks = OverQuota, ofQuota
 		}
 		e.blameRunning()
 		return
@@ -32,7 +32,7 @@ func (e *inquiry) blame() {
 		return
 	}
 	e.begin()
-	if lacks := e.lacked(); slices.ContainsFunc(lacks, Lack.ofQuota) {
+	if lacks, _ := e.lacked(); slices.ContainsFunc(lacks, Lack.ofQuota) {
 		e.x.Why, e.x.Lacks = OverQuota, lacks // beside what starts
 	}
 }
@@ -51,14 +51,25 @@ func (e *inquiry) suited() (ok bool) {
 	return ok || e.hasRoom()
 }
 
-// lacked is what the job lacks in e.space now: the first of its ways that this machine could ever meet.
-func (e *inquiry) lacked() []Lack {
+// lacked is what the job lacks in e.space now: the first of its ways that this machine could ever meet,
+// and the first that lacks a quota. With a way that lacks nothing it is nothing.
+func (e *inquiry) lacked() (first, ofQuota []Lack) {
 	for _, way := range e.variantsOf(e.job) {
-		if way.Spec.Valid() && e.answers.Never(&way.Spec) == "" {
-			return e.lacks(&e.space.now, way.Spec)
+		if !way.Spec.Valid() || e.answers.Never(&way.Spec) != "" {
+			continue
+		}
+		lacks := e.lacks(&e.space.now, way.Spec)
+		if len(lacks) == 0 {
+			return nil, nil
+		}
+		if first == nil {
+			first = lacks
+		}
+		if ofQuota == nil && slices.ContainsFunc(lacks, Lack.ofQuota) {
+			ofQuota = lacks
 		}
 	}
-	return nil
+	return first, ofQuota
 }
 
 // whyOf is what keeps a job from starting that has room but for rivals, reservations first; 0 without any.
@@ -311,7 +322,8 @@ func (e *inquiry) neverInQuotas() string {
 	if e.space.reset(idle, nil); e.suited() {
 		return ""
 	}
-	for _, l := range e.lacked() {
+	first, _ := e.lacked()
+	for _, l := range first {
 		if l.ofQuota() {
 			return fmt.Sprintf("can never run: counts %d against %s, of which there are %d in all", l.Needs, l.Row, l.Has)
 		}

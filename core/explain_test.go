@@ -191,7 +191,7 @@ func TestRivalsAreInTheWay(t *testing.T) {
 		e := explainer(t, a, s)
 		for i := range s.Pending {
 			x := explain(t, e, i, ExplainOptions{})
-			job := e.asked(s.Pending[i])
+			job := s.Pending[i]
 			_, alone := requests.Place(s.Nodes, &job.Request, job.MinGPUs)
 			if x.Decision.Start {
 				require.Zero(t, x.Why)
@@ -390,7 +390,7 @@ func TestExplanationsAreRepeated(t *testing.T) {
 func askedOf(e *Explainer) []Job {
 	var jobs []Job
 	for _, job := range e.s.Pending {
-		jobs = append(jobs, *e.asked(job))
+		jobs = append(jobs, *e.auction.window.asks(job, false))
 	}
 	return jobs
 }

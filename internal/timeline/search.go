@@ -98,7 +98,7 @@ func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []in
 		s.least = min(s.least, j.sums[0])
 		s.weighed = s.weighed || j.Weight != s.Jobs[0].Weight
 		at := sort.Search(len(s.base.at), func(i int) bool { return s.placer.fits(&s.base, i, i+1, j) })
-		if j.soonest = math.MaxInt64; at < len(s.base.at) {
+		if j.soonest = Never; at < len(s.base.at) {
 			j.soonest = s.base.at[at]
 		}
 	}
@@ -275,13 +275,10 @@ func lacks(has []int, needs *[MaxKinds]int) bool {
 // Start is when the i-th job starts by the plan of the order that the last Order has returned, if
 // it has made one. A job for which there is never room starts at Never.
 func (s *Search) Start(i int) (at int64, ok bool) {
-	switch {
-	case i >= len(s.starts):
+	if i >= len(s.starts) {
 		return 0, false
-	case s.Jobs[i].soonest == math.MaxInt64:
-		return Never, true
 	}
-	return s.starts[i], true
+	return max(s.starts[i], s.Jobs[i].soonest), true
 }
 
 // Never is later than all seconds that there are.

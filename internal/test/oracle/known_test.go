@@ -31,10 +31,7 @@ var known = []violation{
 	{"4d", "long-queue", "nobody is stopped for jobs behind the window", 0},
 	{"4d", "throughput preempt", "who finds nobody to stop is not asked again once jobs behind it start elsewhere: seed 40033806", 100_000},
 	{"6", "", "nodes with GPUs last, fewest nodes, lightest nodes, broken rows", 0},
-	{"7a", "gpus-range", "a preset has a job ask for the number of GPUs that costs others least, and wait for it", 0},
-	{"7a", "mixed", "a preset has a job ask for the number of GPUs that costs others least, and wait for it", 0},
 	{"7a", "below", "that there are never nodes enough below such switches is not always found", 0},
-	{"7a", "alternatives", "what one way lacks is said, and another one may lack a quota", 0},
 
 	{"cluster 2", "packed", "compact, as in windows", 0},
 	{"cluster 2", "default", "as in windows", 1000},
