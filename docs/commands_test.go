@@ -19,7 +19,6 @@ import (
 // who runs them. Of "parsed" ones TestCommandsParse reads the commands with their real flags.
 var elsewhere = []struct{ page, begins, by string }{
 	{"benchmarks/locality/README.md", "aucsched simulate --policy lem", "parsed: needs the authors' log"},
-	{"docs/howto/compare-policies.md", "aucsched simulate --policy backfill,easy-sjf,default", "parsed: needs a trace"},
 	{"docs/howto/install.md", "rpmbuild", "make package-test"},
 	{"docs/howto/install.md", "make slurm-plugins", "make slurm-matrix"},
 	{"docs/howto/install.md", "apt install", "make package-test"},

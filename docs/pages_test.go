@@ -4,7 +4,9 @@
 package docs
 
 import (
+	"compress/gzip"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,6 +45,7 @@ func TestPagesRun(t *testing.T) {
 			if strings.Contains(string(text), " examples/") {
 				require.NoError(t, os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join(root, "examples"))))
 			}
+			writeTrace(t, filepath.Join(dir, "trace.swf.gz"))
 			env := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "AUCSCHED="+root, "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")
 			for _, s := range steps {
 				if s.file != "" {
@@ -82,6 +85,21 @@ func watch(t *testing.T, root string) {
 		}
 		return err
 	}))
+}
+
+// writeTrace makes the trace that readers have: a job each hour of eight days, on 16 cores.
+func writeTrace(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	w := gzip.NewWriter(f)
+	fmt.Fprintln(w, "; MaxProcs: 16")
+	for i := range 8 * 24 {
+		run, cores := 3600*(1+i%5), 1+i*7%16
+		fmt.Fprintln(w, i+1, 3600*i, -1, run, cores, -1, -1, cores, run, -1, 1, 1, 1, -1, 1, 1, -1, -1)
+	}
+	require.NoError(t, w.Close())
+	require.NoError(t, f.Close())
 }
 
 func pagesToRun(t *testing.T, root string) []string {

@@ -25,7 +25,7 @@ munged --key-file="$HOME/munge.key" --socket="$HOME/munge.sock" --pid-file="$HOM
 awk -v auth="AuthInfo=socket=$HOME/munge.sock" '
 	/^## A private Slurm/ { on = 1 }
 	/^```bash/ { block = on; next }
-	/^```/ { block = 0; print "sleep 3" }
+	/^```/ { block = 0; print "sleep 4" }
 	block && /^PartitionName=test/ { print auth }
 	block' "$top/docs/tutorials/slurm.md" >"$HOME/typed.sh"
 if [ "${SLURM_PREFIX:-}" ]; then

@@ -22,7 +22,8 @@ func Resample(w *workload.Workload, block int64, seed uint64) (*workload.Workloa
 		blocks = (w.Jobs[n-1].Submit + 1) / block
 	}
 	if blocks < fewestBlocks {
-		return nil, fmt.Errorf("%s has %d whole blocks of %d s: at least %d are needed", w.Name, blocks, block, fewestBlocks)
+		return nil, fmt.Errorf("%s: %d whole blocks of %d s: at least %d are needed; take more jobs or shorter blocks",
+			w.Name, blocks, block, fewestBlocks)
 	}
 	in := make([][]int, blocks)
 	blockOf := make(map[string]int64, len(w.Jobs))

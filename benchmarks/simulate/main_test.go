@@ -60,5 +60,5 @@ func TestMachineOfTheTrace(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte(fmt.Sprintf(record, 1, 200, -1)), 0o600))
 	code, _, errs = aucsched(t, "", "simulate", "--workload", path)
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, "has no header that says MaxProcs or MaxNodes")
+	require.Contains(t, errs, "no header says MaxProcs or MaxNodes")
 }

@@ -243,7 +243,7 @@ func (f *Flags) readMachine() (w *workload.Workload, m *traces.Machine, err erro
 			return nil, nil, err
 		}
 		if f.Cluster, _ = traces.MachineOf(w.Header); f.Cluster == "" {
-			return nil, nil, fmt.Errorf("--cluster: missing, and %s has no header that says MaxProcs or MaxNodes; "+
+			return nil, nil, fmt.Errorf("--cluster: missing, and no header says MaxProcs or MaxNodes in %s; "+
 				"for example --cluster 128x8x2", w.Name)
 		}
 		slog.Warn("the machine is that of the trace's header: --cluster " + f.Cluster)

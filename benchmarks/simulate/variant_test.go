@@ -303,7 +303,7 @@ func TestResampledTraces(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--resample: -1h0m0s: must be": {"--resample=-1h"},
 		"--resample: is for traces":    {"--resample", "1h", "--workload", "gen:V.1", "--cluster", "64x8x2"},
-		"has 2 whole blocks of 28800":  {"--resample", "8h"},
+		"2 whole blocks of 28800":      {"--resample", "8h"},
 	} {
 		code, _, errs := simulate(args...)
 		require.Equal(t, 2, code, errs)

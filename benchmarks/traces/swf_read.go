@@ -39,7 +39,7 @@ type SWFOptions struct {
 const (
 	adjustNoRequest = "no requested time: the run time is taken as the limit"
 	adjustNoAfter   = "its preceding job is not there: it waits for none"
-	adjustSelf      = "preceding jobs left out: a job names itself, so the field is none"
+	adjustSelf      = "preceding jobs left out: a job names itself, so the field is not usable"
 	adjustAlone     = "waits for its preceding job in the trace: here it comes when it was submitted"
 )
 
