@@ -203,7 +203,7 @@ func (x *planning) add(s *Snapshot, w *window, j int) {
 		Length: job.TimeLimit, Waited: max(s.Now-job.Since, 0),
 		Weight: float64(max(job.Priority, 1)) / float64(max(w.jobs[0].Priority, 1)),
 	}
-	t.Weight *= t.Weight // lest users have less than their fair shares: benchmarks/results/shares.md
+	t.Weight *= t.Weight // or users get less than their fair shares: benchmarks/results/shares.md
 	least := spec.Cores.PerNode.Min
 	if total := spec.Cores.Total; total > spec.Nodes.Min*least {
 		t.All = int((int64(total) + x.kinds[0].unit - 1) / x.kinds[0].unit)

@@ -545,7 +545,7 @@ func (x *preemption) offerSpares(job *Job) {
 	}
 }
 
-// keepSpares takes back what nobody has taken of them, lest those have it who may have nobody stopped.
+// keepSpares takes back what nobody has taken of them: jobs that may preempt nobody must not get it.
 func (x *preemption) keepSpares() {
 	for i := range x.spares {
 		s := &x.spares[i]

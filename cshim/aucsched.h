@@ -18,7 +18,7 @@
  * crashes the caller on its own account: a bug inside it comes back as
  * AUCSCHED_EPANIC. See Memory for what is beyond that.
  *
- * Faults. What is wrong with one element alone does not fail a cycle, lest one user's odd job stops it for all:
+ * Faults. What is wrong with one element alone does not fail a cycle: one user's odd job must not stop it for all.
  *   - a job, or one of its alternatives: the job is left out, why == AUCSCHED_FAULTY;
  *   - a priority above that of the job before: it counts as that one's, and the job takes part;
  *   - a read: it is left out, and its job takes part without;

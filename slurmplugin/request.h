@@ -152,7 +152,7 @@ typedef struct {
 extern bool auc_alternative_counts(const auc_alternative_t *alternative,
 				   uint32_t cpus_per_task);
 
-/* The alternatives that the library has noted. RET how many; 0 too if the note is none of ours */
+/* The alternatives that the library has noted. RET how many; 0 too if the note is not ours */
 extern int auc_alternatives_find_note(const char *comment,
 				      auc_alternative_t *alternatives);
 

@@ -26,7 +26,7 @@ typedef struct {
 
 #define AUC_RUN_LINE 80
 
-/* A run as a line of the file, and back. RET false if the line is none */
+/* A run as a line of the file, and back. RET false if the line is not one */
 extern int auc_run_format(char *line, size_t size, const auc_run_t *run);
 extern bool auc_run_parse(const char *line, auc_run_t *run);
 

@@ -137,7 +137,7 @@ typedef struct {
 	uint32_t queue;		/* records of the queue, left ones too */
 	uint32_t beyond;	/* of these, behind all that the library was given */
 	uint32_t left_jobs;	/* records left to Slurm, */
-	uint32_t left_longest_s; /* and how long the one has waited that has waited longest */
+	uint32_t left_longest_s; /* and the longest wait among them, s */
 	auc_delegation_t left[AUC_LEFT_MAX];
 	int left_len;
 	auc_claims_t claims;	/* of jobs in the order of the queue */

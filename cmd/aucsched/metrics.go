@@ -74,7 +74,7 @@ Without a status, slurm_aucsched_up is 0 and the exit status is 1.`,
 	return c
 }
 
-// read makes metrics of the file, and says why there are none but that it is down.
+// read makes metrics of the file. Without one, the only metric is that it is down, and read says why.
 func (m *meter) read() ([]metrics.Family, error) {
 	s, _, err := readStatus(m.file)
 	if err != nil {

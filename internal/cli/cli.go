@@ -150,7 +150,7 @@ func LinuxOnly(name string) *cobra.Command {
 	}
 }
 
-// Deadline turns a time limit into the moment when an answer is due; 0 is none.
+// Deadline turns a time limit into the moment when an answer is due; 0 means no limit.
 func Deadline(limit time.Duration) time.Time {
 	if limit <= 0 {
 		return time.Time{}

@@ -16,7 +16,7 @@ import (
 	"github.com/aucsched/aucsched/internal/input"
 )
 
-// Unknown is the error of a value that is none of known.
+// Unknown is the error of a value that is not in known.
 func Unknown(what, value string, known []string) error {
 	list, hint := strings.Join(known, ", "), input.Hint(value, known)
 	return BadInput(fmt.Errorf("%s: %q is unknown; known are %s%s", what, value, list, hint))

@@ -13,7 +13,7 @@ import (
 	"github.com/aucsched/aucsched/internal/cli"
 )
 
-// Document is a report, as text for a terminal and as a page of HTML that needs nothing besides.
+// Document is a report, as text for a terminal and as a page of HTML that needs no other file.
 type Document struct {
 	Title string
 	Parts []Part
@@ -46,7 +46,7 @@ type Cell struct {
 	Key         string
 }
 
-// Row are cells without anything besides.
+// Row are cells that have nothing but their text.
 func Row(texts ...string) (row []Cell) {
 	for _, text := range texts {
 		row = append(row, Cell{Text: text})

@@ -12,7 +12,7 @@ import (
 	"github.com/aucsched/aucsched/internal/style"
 )
 
-// HTML writes the report as one page that needs nothing besides.
+// HTML writes the report as one page that needs no other file.
 func (r *Report) HTML(out io.Writer) error { return r.document().HTML(out) }
 
 // Text writes the report for a terminal.

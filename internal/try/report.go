@@ -103,7 +103,7 @@ type Agreement struct {
 	Slowdown float64 `json:"bounded_slowdown_mean"`
 	CPUs     float64 `json:"cpu_utilization"`
 	// Within is how many per cent of the jobs begin within a minute, or a tenth of their real wait,
-	// of when they did, and Apart how many seconds that is in the mean.
+	// of when they did, and Apart how many seconds that is on average.
 	Within float64 `json:"within_percent"`
 	Apart  float64 `json:"apart_mean_s"`
 }
@@ -292,7 +292,7 @@ func (r *reporter) groups(key func(*workload.Job) string) (all []Group) {
 	return all
 }
 
-// users are those with the most CPU time, and how many there are besides.
+// users are those with the most CPU time, and how many others there are.
 func (r *reporter) users() (all []Group, more int) {
 	by, time := r.by(func(j *workload.Job) string { return j.User }), map[string]int64{}
 	for _, i := range r.counted {

@@ -203,7 +203,7 @@ func LookAt(flag string) []string {
 	return Names()
 }
 
-// Check refuses a policy that is none of known, and warns of flags at which none of the policies
+// Check refuses a policy that is not in known, and warns of flags at which none of the policies
 // looks: who compares policies one by one may give all of them the same flags.
 func (f *Flags) Check(flags *pflag.FlagSet, known []string) error {
 	f.WarnOfOld(flags)

@@ -128,7 +128,7 @@ func median(seconds []int64) float64 {
 	return float64(seconds[(n-1)/2]+seconds[n/2]) / 2
 }
 
-// Machine is how the machine was used, in the mean of all samples: shares of 1, and GPUs.
+// Machine is how the machine was used, averaged over all samples: shares of 1, and GPUs.
 type Machine struct {
 	Samples       int     `json:"samples"`
 	CoresUsed     float64 `json:"cores_used"`       // share of the cores of nodes that are up
