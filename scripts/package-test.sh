@@ -18,8 +18,8 @@ die() { echo "package-test.sh: $*" >&2; exit 1; }
 
 [ "$(id -u)" = 0 ] || die "a chroot needs root"
 cd "$root"
-sh "$here/slurm-chroot.sh" "$suite" sh -c '(for program in slurmctld slurmd sbatch rpm dnf createrepo_c; do command -v $program >/dev/null || exit 1; done) ||
-	{ apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends slurmctld slurmd slurm-client slurm-wlm-basic-plugins rpm dnf createrepo-c; }' >&2
+sh "$here/slurm-chroot.sh" "$suite" sh -c '(for program in slurmctld slurmd sbatch pgrep rpm dnf createrepo_c; do command -v $program >/dev/null || exit 1; done) ||
+	{ apt-get -q update && DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends slurmctld slurmd slurm-client slurm-wlm-basic-plugins procps rpm dnf createrepo-c; }' >&2
 inside=$chroot/aucsched.build/package-test
 rm -rf "$inside"
 mkdir -p "$inside"
