@@ -38,6 +38,9 @@ type Config struct {
 	Interval, Deadline time.Duration
 	// GangTimeout is for how long a group may lack pods that have to run; then all are evicted. 0: for ever.
 	GangTimeout time.Duration
+	// Reservations is how many blocked groups have a place kept, at the earliest time at which it is free.
+	// Pods without an end take a place for ever, so that nothing but shorter pods may start there before.
+	Reservations int
 	// Workers bind and evict at once.
 	Workers int
 	Log     *slog.Logger
@@ -48,6 +51,7 @@ type Config struct {
 // Scheduler schedules pods until its context ends. There may be one at a time for a cluster.
 type Scheduler struct {
 	Config
+	policy  core.Policy
 	cluster *core.Cluster // of this round
 	known   model.Cache
 	dirty   chan struct{}
@@ -65,6 +69,13 @@ type Scheduler struct {
 func (s *Scheduler) Run(ctx context.Context) error {
 	s.known, s.since, s.dirty = make(model.Cache), make(map[string]time.Time), make(chan struct{}, 1)
 	s.report.start(ctx)
+	options := core.Preset("none")
+	options.Reservations, options.Estimates = s.Reservations, true
+	policy, err := core.NewAuction(options, nil)
+	if err != nil {
+		return err
+	}
+	s.policy = policy
 	read, err := s.watch(ctx)
 	if err != nil {
 		return err
@@ -107,7 +118,7 @@ func (s *Scheduler) round(ctx context.Context, o *model.Objects) error {
 	begin := time.Now()
 	m := model.New(s.Options, o, begin, s.known)
 	var err error
-	s.cluster, err = m.Cluster(core.ClusterOptions{Continues: s.cluster, Deadline: s.Deadline, StrictPreemption: true})
+	s.cluster, err = m.Cluster(core.ClusterOptions{Policy: s.policy, Continues: s.cluster, Deadline: s.Deadline, StrictPreemption: true})
 	if err != nil {
 		return err
 	}

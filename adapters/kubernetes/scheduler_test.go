@@ -27,7 +27,7 @@ func prioritized(priority int32, pods ...*v1.Pod) []*v1.Pod {
 // A group starts as a whole or not at all, and is told what it lacks and who has it.
 func TestGangsStartWhole(t *testing.T) {
 	objects := []runtime.Object{aNode("n1"), aNode("n2")}
-	first := pods("a", 3, "cpu", "4")
+	first := prioritized(1, pods("a", 3, "cpu", "4")...)
 	for _, p := range first {
 		limit := int64(3600)
 		p.Spec.ActiveDeadlineSeconds = &limit

@@ -55,6 +55,7 @@ func run(ctx context.Context) error {
 	flag.DurationVar(&c.Interval, "interval", 100*time.Millisecond, "least time between rounds")
 	flag.DurationVar(&c.Deadline, "deadline", time.Second, "most time of a decision")
 	flag.DurationVar(&c.GangTimeout, "gang-timeout", 5*time.Minute, "evict a group that has lacked pods for so long; 0: never")
+	flag.IntVar(&c.Reservations, "reservations", 0, "blocked groups that have a place kept; 0: what fits starts")
 	flag.IntVar(&c.Workers, "workers", 32, "pods that are bound at once")
 	elect := flag.Bool("leader-elect", true, "schedule only while holding the lease")
 	lease := flag.Duration("lease", 15*time.Second, "how long a leader that is gone is waited for")
