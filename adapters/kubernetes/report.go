@@ -37,17 +37,12 @@ type said struct {
 	at      time.Time
 }
 
-func (r *report) start(ctx context.Context) {
+func (r *report) start() {
 	r.told, r.explained, r.tasks = make(map[types.UID]said), make(map[string]said), make(chan func(), maxTold)
 	for range tellers {
 		go func() {
-			for {
-				select {
-				case <-ctx.Done():
-					return
-				case task := <-r.tasks:
-					task()
-				}
+			for task := range r.tasks {
+				task()
 			}
 		}()
 	}

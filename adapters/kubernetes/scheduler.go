@@ -68,16 +68,15 @@ type Scheduler struct {
 // bound any more.
 func (s *Scheduler) Run(ctx context.Context) error {
 	s.known, s.since, s.dirty = make(model.Cache), make(map[string]time.Time), make(chan struct{}, 1)
-	s.report.start(ctx)
-	options := core.Preset("none")
-	options.Reservations, options.Estimates = s.Reservations, true
-	policy, err := core.NewAuction(options, nil)
+	s.report.start()
+	defer close(s.report.tasks)
+	read, err := s.watch(ctx)
 	if err != nil {
 		return err
 	}
-	s.policy = policy
-	read, err := s.watch(ctx)
-	if err != nil {
+	options := core.Preset("none")
+	options.Reservations, options.Estimates = s.Reservations, true
+	if s.policy, err = core.NewAuction(options, nil); err != nil {
 		return err
 	}
 	s.Metrics.Ready.Store(true)
@@ -191,7 +190,7 @@ func (s *Scheduler) bind(ctx context.Context, p *v1.Pod, node string) {
 				return
 			}
 		}
-		pause(ctx, wait) // the server may be away
+		time.Sleep(wait) // the server may be away
 	}
 }
 
@@ -222,13 +221,6 @@ func (s *Scheduler) await(ctx context.Context, p *v1.Pod, what func(*v1.Pod) boo
 		if !ok || x.(*v1.Pod).UID != p.UID || what(x.(*v1.Pod)) {
 			return
 		}
-		pause(ctx, 5*time.Millisecond)
-	}
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
+		time.Sleep(5 * time.Millisecond)
 	}
 }
