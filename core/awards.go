@@ -142,12 +142,5 @@ func (a *awards) whyNot(s *Snapshot, j int, in *stages, untried bool) verdict {
 		// without drafts left-overs are not given out
 		return undecided
 	}
-	asked := s.Pending[w.index[j]]
-	if !w.scarce.ranges || !asked.hasRange() {
-		return a.left.why(w.variantsOf(j))
-	}
-	w.normal.read(asked) // not the number of GPUs that is best for all
-	from := w.addRead(s, w.jobs[j])
-	defer w.remove(from)
-	return a.left.why(w.variants[from:])
+	return a.left.why(s, s.Pending[w.index[j]], w.variantsOf(j))
 }

@@ -228,7 +228,7 @@ func (f *leftovers) fillRead(s *Snapshot, job *Job, d *Decision, p *Plan) error 
 	}
 	err := f.fill(job, from, len(w.variants), d, p)
 	if !d.Start && d.Why != TimedOut {
-		d.waits(f.why(w.variants[from:]))
+		d.waits(f.why(s, s.Pending[d.Job], w.variants[from:]))
 	}
 	w.remove(from)
 	return err
@@ -273,9 +273,16 @@ func (f *leftovers) startKept(j int, variants []market.Variant, ways []way, d *D
 	return f.start(job, &variants[k], segs[from:len(segs):len(segs)], d, p)
 }
 
-// why is why a job waits that found nothing: a quota has too little left, others take what it had room
-// on before anything started, or nothing suits it.
-func (f *leftovers) why(ways []market.Variant) verdict {
+// why is why a job of the queue waits that found nothing in these ways: a quota has too little left,
+// others take what it had room on before anything started, or nothing suits it.
+func (f *leftovers) why(s *Snapshot, asked *Job, ways []market.Variant) verdict {
+	w := &f.in.window
+	if w.scarce.ranges && asked.hasRange() { // not the number of GPUs that is best for all
+		w.normal.read(asked)
+		from := w.addRead(s, asked)
+		defer w.remove(from)
+		ways = w.variants[from:]
+	}
 	quota := lackingOf(f.rest.Quotas(), ways)
 	for k := 0; k < len(ways) && quota < 0; k++ {
 		room := f.room(&ways[k])
@@ -285,7 +292,7 @@ func (f *leftovers) why(ways []market.Variant) verdict {
 		quota = max(quota, room)
 	}
 	if quota >= 0 {
-		return f.in.window.quotas.verdict(quota)
+		return w.quotas.verdict(quota)
 	}
 	return noNodes
 }

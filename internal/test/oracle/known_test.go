@@ -18,6 +18,8 @@ var known = []violation{
 	{"2", "default", "places in a plan that are not told hold nodes back", 10_000},
 	{"2", "throughput", "places in a plan that are not told hold nodes back", 10_000},
 	{"2", "short", "places in a plan that are not told hold nodes back", 10_000},
+	{"2", "endless preempt strict", "a place is kept for a job that could run for ever where it is free now: seed 80315220", 1_000_000},
+	{"3b", "reserved preempt strict", "a stop beside a reservation puts off a place that was told: seed 80010072", 1_000_000},
 	{"3b", "quota", "of each quota only the first who waits for it has a place kept: the next one may come first", 0},
 	{"3b", "packed", "places are kept by patience: who has waited longer gets the place of another one", 0},
 	{"3b", "endless preempt", "a job that could not stop an endless one may do so later, in the place of one behind it", 20_000},
@@ -32,6 +34,8 @@ var known = []violation{
 	{"4d", "throughput preempt", "who finds nobody to stop is not asked again once jobs behind it start elsewhere: seed 40033806", 100_000},
 	{"6", "", "nodes with GPUs last, fewest nodes, lightest nodes, broken rows", 0},
 	{"7a", "below", "that there are never nodes enough below such switches is not always found", 0},
+	{"7b", "below gang", "the search for a place below a switch may end before it finds one: seed 80247921", 1_000_000},
+	{"8b", "packed below", "blocks of nodes are looked for from the first node on: seeds 80073983, 80209564", 300_000},
 
 	{"cluster 2", "packed", "compact, as in windows", 0},
 	{"cluster 2", "default", "as in windows", 1000},
