@@ -10,6 +10,6 @@
 //	})
 //
 // What is measured comes from Slurm's own records of completed jobs, by the same code that
-// measures simulations ([sim.Measure]). A run that was not faithful is an error: see
+// measures simulations ([sim.Meter]). A run that was not faithful is an error: see
 // [Faults].
 package emulation

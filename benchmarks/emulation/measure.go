@@ -91,7 +91,7 @@ func (r *run) measure() (*Result, error) {
 	if err != nil {
 		return out, err
 	}
-	if out.Metrics, err = sim.Measure(r.o.Machine, out.records); err != nil {
+	if out.Metrics, err = metricsOf(r.o.Machine, out.records); err != nil {
 		return out, err
 	}
 	out.Metrics.Unrun = r.unrun

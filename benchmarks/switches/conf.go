@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -31,7 +32,7 @@ func ReadConf(r io.Reader, name string) ([]Line, error) {
 		return nil, fmt.Errorf("%s: more than %d MiB", name, maxBytes>>20)
 	}
 	var c reader
-	if conf.Begins(text) {
+	if BeginsConf(text) {
 		err = c.readConf(text, name)
 	} else if err = c.readYAML(text); err != nil {
 		err = fmt.Errorf("%s: no topology.conf begins so, and as topology.yaml: %w", name, err)
@@ -44,6 +45,12 @@ func ReadConf(r io.Reader, name string) ([]Line, error) {
 	}
 	return c.lines, c.join(name)
 }
+
+// aSetting are empty lines and comments, and behind them KEY=VALUE or an include.
+var aSetting = regexp.MustCompile(`(?i)\A(?:[ \t]*(?:#.*)?\r?\n)*[ \t]*(?:include[ \t]|[\w.]+[ \t]*[-+*/]?=)`)
+
+// BeginsConf reports whether a text begins as Slurm's configuration files do.
+func BeginsConf(text []byte) bool { return aSetting.Match(text) }
 
 // reader is what has been read of a topology.
 type reader struct {

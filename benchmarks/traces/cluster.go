@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aucsched/aucsched/internal/slurm/conf"
+	"github.com/aucsched/aucsched/benchmarks/switches"
+	slurm "github.com/aucsched/aucsched/internal/slurm/conf"
 	"github.com/aucsched/aucsched/internal/test/generate"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
@@ -89,7 +90,7 @@ func ReadMachine(r io.Reader, name string) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if begin, _ := in.Peek(in.Size()); conf.Begins(begin) {
+	if begin, _ := in.Peek(in.Size()); switches.BeginsConf(begin) {
 		return readSlurmConf(in, name)
 	}
 	c := clusterReader{Lines: workload.NewLines(in, name), lineOf: map[string]int{}}
@@ -114,11 +115,12 @@ func ReadMachine(r io.Reader, name string) (*Machine, error) {
 
 // readSlurmConf reads the nodes of a slurm.conf.
 func readSlurmConf(r io.Reader, name string) (*Machine, error) {
-	conf, err := conf.ReadFrom(r, name)
+	conf, err := slurm.ReadFrom(r, name)
 	if err != nil {
 		return nil, &workload.InputError{Err: err}
 	}
-	m, err := conf.Nodes()
+	conf.Lines = slices.DeleteFunc(conf.Lines, func(l slurm.Line) bool { return l.Is("PartitionName") })
+	m, err := conf.Machine()
 	if err != nil {
 		return nil, &workload.InputError{Err: err}
 	}

@@ -85,8 +85,8 @@ type Unrun struct {
 	Reason string `json:"reason"`
 }
 
-// meter adds up a Result.
-type meter struct {
+// Meter adds up a Result.
+type Meter struct {
 	idle                           *nodeset.Table // only its totals are read
 	cores, gpus                    int64
 	loaded                         loaded
@@ -101,8 +101,9 @@ type meter struct {
 	leaves                         *leafMeter // nil without a topology
 }
 
-func newMeter(nodes *nodeset.Table) (meter, error) {
-	m := meter{idle: new(nodeset.Table), fewest: map[shapeKey]int{}}
+// NewMeter is of jobs that are submitted from second first to last. It copies the idle machine.
+func NewMeter(nodes *nodeset.Table, first, last int64) (Meter, error) {
+	m := Meter{idle: new(nodeset.Table), loaded: loaded{first: first, last: last}, fewest: map[shapeKey]int{}}
 	m.idle.CopyFrom(nodes)
 	if m.cores, m.gpus = nodes.SumFree(); m.cores == 0 {
 		return m, errors.New("the machine has no cores")
@@ -131,8 +132,8 @@ func keyOf(r *bids.Request) shapeKey {
 // maxFewest bounds the memory of what FewestNodes said.
 const maxFewest = 1 << 16
 
-// fewestNodes is 0 for a job that can never run.
-func (m *meter) fewestNodes(r *bids.Request) int {
+// FewestNodes is 0 for a job that can never run.
+func (m *Meter) FewestNodes(r *bids.Request) int {
 	k := keyOf(r)
 	if n, ok := m.fewest[k]; ok && r.Eligible == nil {
 		return n
@@ -151,9 +152,9 @@ func (m *meter) fewestNodes(r *bids.Request) int {
 }
 
 // anyAlternative reports whether one of a job's alternatives can ever be met.
-func (m *meter) anyAlternative(j *core.Job) bool {
+func (m *Meter) anyAlternative(j *core.Job) bool {
 	for k := range j.Alternatives {
-		if r, ok := j.Way(k + 1); ok && m.fewestNodes(&r) > 0 {
+		if r, ok := j.Way(k + 1); ok && m.FewestNodes(&r) > 0 {
 			return true
 		}
 	}
@@ -168,8 +169,18 @@ type extent struct {
 	runs, work int64
 }
 
+// Add counts a rigid job that ran as r asks for it. Its cores count as work that would run for so many
+// seconds, unless the job says for how many.
+func (m *Meter) Add(ran *Record, r *bids.Request, work int64) {
+	cores := r.Cores
+	if cores == 0 { // so many a node
+		cores = nodeset.Cores(ran.Segs)
+	}
+	m.add(ran, r, extent{cores, ran.End - ran.Start, cmp.Or(ran.Job.Work, work)})
+}
+
 // add counts a job that ran as r asks for it.
-func (m *meter) add(ran *Record, r *bids.Request, x extent) {
+func (m *Meter) add(ran *Record, r *bids.Request, x extent) {
 	segs, nodes := ran.Segs, nodeset.Nodes(ran.Segs)
 	wait, lasted := ran.Start-ran.Submit, ran.End-ran.Start
 	m.last = max(m.last, ran.End)
@@ -182,23 +193,14 @@ func (m *meter) add(ran *Record, r *bids.Request, x extent) {
 	m.slow.add(float64(wait+lasted) / float64(x.runs))
 	m.frag.add(float64(nodeset.Blocks(segs)))
 	m.spread.add(float64(segs[len(segs)-1].Last-segs[0].First+1) / float64(nodes))
-	m.pack.add(float64(nodes) / float64(m.fewestNodes(r)))
+	m.pack.add(float64(nodes) / float64(m.FewestNodes(r)))
 	if m.leaves != nil {
 		m.leaves.add(segs)
 	}
 }
 
-// requestedCores is the number of cores asked for; that of the allocation where
-// the job gave none but a number a node.
-func requestedCores(r *bids.Request, segs []nodeset.Segment) int {
-	if r.Cores > 0 {
-		return r.Cores
-	}
-	return nodeset.Cores(segs)
-}
-
-// fill sorts the durations of the cycles.
-func (m *meter) fill(r *Result, cycles []time.Duration) {
+// Fill sorts the durations of the cycles.
+func (m *Meter) Fill(r *Result, cycles []time.Duration) {
 	r.Jobs = m.wait.n
 	r.Runtime = max(0, m.last-m.loaded.first)
 	gpus := m.gpus * m.gpuParts.whole
@@ -416,12 +418,4 @@ func (l *loaded) of(used float64, units int64) float64 {
 		return 0
 	}
 	return used / (float64(l.last-l.first) * float64(units))
-}
-
-// nominal is for how many seconds the cores of a job count as work that would run for so many.
-func nominal(j *workload.Job, runs int64) int64 {
-	if j.Work > 0 {
-		return j.Work
-	}
-	return runs
 }

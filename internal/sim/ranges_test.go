@@ -3,6 +3,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -105,7 +106,7 @@ func TestPropertyFixGPUs(t *testing.T) {
 			require.NoError(t, j.Validate())
 			r, ran := got[j.ID]
 			if ran {
-				work += float64(max(1, min(was[i].Duration, was[i].TimeLimit))) * float64(requestedCores(&j.Request, r.Segs))
+				work += float64(max(1, min(was[i].Duration, was[i].TimeLimit))) * float64(cmp.Or(j.Cores, nodeset.Cores(r.Segs)))
 			}
 			if j.MinGPUs > was[i].MinGPUs {
 				more++

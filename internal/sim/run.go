@@ -48,7 +48,7 @@ func Run(ctx context.Context, cfg Config, policy core.Policy, jobs []workload.Jo
 		return nil, fmt.Errorf("policy %s at second %d: %w", policy.Name(), s.now, err)
 	}
 	s.result.Policy = policy.Name()
-	s.meter.fill(&s.result, s.latency)
+	s.meter.Fill(&s.result, s.latency)
 	if s.crews != nil {
 		if s.result.Crews, err = s.crews.Result(); err != nil {
 			return nil, fmt.Errorf("policy %s: %w", policy.Name(), err)
@@ -87,7 +87,7 @@ func newSimulator(cfg Config, policy core.Policy, jobs []workload.Job) (*simulat
 		lowest: core.MaxPriority,
 		jobs:   make([]job, len(jobs)), slot: make([]int32, len(jobs)), due: make([]int64, len(jobs)), total: len(jobs),
 	}
-	if s.meter, err = newMeter(nodes); err != nil {
+	if s.meter, err = NewMeter(nodes, 0, 0); err != nil {
 		return nil, err
 	}
 	if tree := cfg.Topology; tree != nil {
@@ -216,7 +216,7 @@ func (s *simulator) admit(i int32, j *workload.Job) error {
 		return err
 	}
 	j = s.jobs[i].Job
-	if s.meter.fewestNodes(&j.Request) == 0 && !s.meter.anyAlternative(&j.Job) {
+	if s.meter.FewestNodes(&j.Request) == 0 && !s.meter.anyAlternative(&j.Job) {
 		err := place.CanEverRun(s.nodes, &j.Request)
 		s.result.Unrun = append(s.result.Unrun, Unrun{j.ID, err.Error()})
 		return nil
@@ -517,7 +517,7 @@ func (s *simulator) start(d *core.Decision) error {
 	gpus := s.meter.gpuParts.gpus(r.Uses, d.Segs)
 	if !s.malleable(i) {
 		ran := Record{j.Job, j.Submit, s.now, s.now + runs, d.Class, d.Segs, gpus, d.Alternative, loading}
-		s.meter.add(&ran, &r, extent{requestedCores(&r, d.Segs), runs, nominal(j.Job, j.nominal)})
+		s.meter.Add(&ran, &r, j.nominal)
 	}
 	s.meter.stranded.start(&j.Request)
 	if s.files != nil {

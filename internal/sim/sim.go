@@ -137,7 +137,7 @@ type simulator struct {
 	ended   int
 	total   int // jobs of the workload: the first of jobs
 	plan    core.Plan
-	meter   meter
+	meter   Meter
 	latency []time.Duration // of the cycles
 	files   Files           // nil if they are not looked at
 	crews   Crews           // nil if all jobs are rigid

@@ -3,7 +3,9 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +23,22 @@ func waitOf(number, cores int, gpus uint8, submit, wait, runs int64, user string
 		Segs: []nodeset.Segment{{Cores: uint16(cores), GPUs: gpus}}}
 }
 
+// measured is what a meter says of jobs.
+func measured(t *testing.T, nodes []nodeset.Capacity, ran ...Record) *Result {
+	t.Helper()
+	table, err := nodeset.New(nodes)
+	require.NoError(t, err)
+	bySubmit := func(a, b Record) int { return cmp.Compare(a.Submit, b.Submit) }
+	m, err := NewMeter(table, slices.MinFunc(ran, bySubmit).Submit, slices.MaxFunc(ran, bySubmit).Submit)
+	require.NoError(t, err)
+	for i := range ran {
+		m.Add(&ran[i], &ran[i].Job.Request, ran[i].Job.Duration)
+	}
+	var r Result
+	m.Fill(&r, nil)
+	return &r
+}
+
 func TestWaitsOnPaper(t *testing.T) {
 	// 20 jobs of 1 core wait 0, 10 ... 190 s, and a wide one with all GPUs 7 s.
 	var ran []Record
@@ -28,8 +46,7 @@ func TestWaitsOnPaper(t *testing.T) {
 		ran = append(ran, waitOf(i, 1, 0, int64(i), int64(10*i), 100, fmt.Sprint("u", i%2)))
 	}
 	ran = append(ran, waitOf(20, 2, 4, 5, 7, 5, ""))
-	r, err := Measure(nodesOf([3]int{1, 100, 4}), ran)
-	require.NoError(t, err)
+	r := measured(t, nodesOf([3]int{1, 100, 4}), ran...)
 	require.Equal(t, 90.0, r.Median, "7 and ten of 0 to 90 are the first eleven of 21")
 	require.Equal(t, 180.0, r.P95, "20 of 21 wait no longer")
 	require.Equal(t, 190.0, r.Max)
@@ -44,12 +61,10 @@ func TestWaitsOnPaper(t *testing.T) {
 func TestLoadedOnPaper(t *testing.T) {
 	nodes := nodesOf([3]int{2, 100, 4})
 	long, short := waitOf(1, 10, 2, 100, 0, 40, ""), waitOf(2, 20, 0, 110, 0, 5, "")
-	r, err := Measure(nodes, []Record{short, long})
-	require.NoError(t, err)
+	r := measured(t, nodes, short, long)
 	require.Equal(t, 10*10.0/(10*200), r.CPUUtilizationLoaded)
 	require.Equal(t, 2*10.0/(10*8), r.GPUUtilizationLoaded)
-	r, err = Measure(nodes, []Record{long})
-	require.NoError(t, err)
+	r = measured(t, nodes, long)
 	require.Zero(t, r.CPUUtilizationLoaded, "a single job has no time until the last submission")
 }
 

@@ -76,22 +76,6 @@ func (c *Conf) Option(key, option string) (value string, given bool) {
 	return value, given
 }
 
-// Begins reports whether a text begins as a file of this grammar: whether the first line that says
-// something is KEY=VALUE or includes a file.
-func Begins(text []byte) bool {
-	begins := false
-	_ = logicalLines(string(text), func(line string, _ int) error {
-		if strings.Trim(line, space) == "" {
-			return nil
-		}
-		_, _, setting := cutField(line)
-		_, _, include := included(line)
-		begins = setting || include
-		return io.EOF
-	})
-	return begins
-}
-
 // reader reads a file and what it includes.
 type reader struct {
 	conf        Conf

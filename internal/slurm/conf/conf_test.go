@@ -195,10 +195,6 @@ func TestNodes(t *testing.T) {
 		m, err := c.Machine()
 		require.NoError(t, err, text)
 		require.Equal(t, want, short(m), text)
-		n, err := c.Nodes()
-		require.NoError(t, err)
-		n.Partitions = m.Partitions
-		require.Equal(t, m, n)
 	}
 }
 
@@ -310,7 +306,7 @@ func TestIncludes(t *testing.T) {
 	c, err := Read(filepath.Join(dir, "slurm.conf"))
 	require.NoError(t, err)
 	require.Empty(t, c.Faults)
-	m, err := c.Nodes()
+	m, err := c.Machine()
 	require.NoError(t, err)
 	require.Equal(t, []string{"b", "a", "c", "d", "e"}, m.Names)
 	require.Len(t, c.Moved, 2)

@@ -34,29 +34,6 @@ type Machine struct {
 // nor are those that keep all their CPUs for the system. The error is the first fault of the file,
 // or a field that is wrong.
 func (c *Conf) Machine() (*Machine, error) {
-	b, err := c.build()
-	if err != nil {
-		return nil, err
-	}
-	for i := range c.Lines {
-		if err := b.partition(&c.Lines[i]); err != nil {
-			return nil, err
-		}
-	}
-	return &b.m, nil
-}
-
-// Nodes is Machine without partitions, at whose lines it doesn't look.
-func (c *Conf) Nodes() (*Machine, error) {
-	b, err := c.build()
-	if err != nil {
-		return nil, err
-	}
-	return &b.m, nil
-}
-
-// build makes the nodes.
-func (c *Conf) build() (*builder, error) {
 	if len(c.Faults) > 0 {
 		return nil, c.Faults[0]
 	}
@@ -77,7 +54,12 @@ func (c *Conf) build() (*builder, error) {
 		return nil, &Error{File: c.Path, Err: errors.New("no line NodeName names a node")}
 	}
 	b.spread()
-	return &b, nil
+	for i := range c.Lines {
+		if err := b.partition(&c.Lines[i]); err != nil {
+			return nil, err
+		}
+	}
+	return &b.m, nil
 }
 
 // builder collects a machine.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package sim
+package emulation
 
 import (
 	"cmp"
@@ -8,28 +8,25 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/aucsched/aucsched/internal/sim"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Measure is what [Run] would have said of a schedule that somebody else made, a real
-// Slurm for instance: records has every job that ran, once, in any order; of their
-// segments the nodes count, and the GPUs in all. Policy, cycles and what is said of
-// GPUs while jobs wait are left to the caller.
-func Measure(nodes []nodeset.Capacity, records []Record) (*Result, error) {
+// metricsOf is what [sim.Run] would have said of a schedule that a real Slurm made: records has every
+// job that ran, once, in any order; of their segments the nodes count, and the GPUs in all. Policy,
+// cycles and what is said of GPUs while jobs wait are left to the caller.
+func metricsOf(nodes []nodeset.Capacity, records []sim.Record) (*sim.Result, error) {
 	table, err := nodeset.New(nodes)
-	if err != nil {
-		return nil, err
-	}
-	m, err := newMeter(table)
 	if err != nil {
 		return nil, err
 	}
 	if len(records) == 0 {
 		return nil, errors.New("no job ran")
 	}
-	m.loaded.first, m.loaded.last = records[0].Submit, records[0].Submit
-	for i := range records {
-		m.loaded.first, m.loaded.last = min(m.loaded.first, records[i].Submit), max(m.loaded.last, records[i].Submit)
+	bySubmit := func(a, b sim.Record) int { return cmp.Compare(a.Submit, b.Submit) }
+	m, err := sim.NewMeter(table, slices.MinFunc(records, bySubmit).Submit, slices.MaxFunc(records, bySubmit).Submit)
+	if err != nil {
+		return nil, err
 	}
 	for i := range records {
 		ran := &records[i]
@@ -41,24 +38,23 @@ func Measure(nodes []nodeset.Capacity, records []Record) (*Result, error) {
 			err = fmt.Errorf("submitted at second %d, started at %d, ended at %d: out of order", ran.Submit, ran.Start, ran.End)
 		case len(ran.Segs) == 0 || int(ran.Segs[len(ran.Segs)-1].Last) >= len(nodes):
 			err = fmt.Errorf("ran on nodes %v of %d", ran.Segs, len(nodes))
-		case m.fewestNodes(&r) == 0:
+		case m.FewestNodes(&r) == 0:
 			err = errors.New("can't run on this machine")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", ran.Job.ID, err)
 		}
-		work := nominal(ran.Job, max(min(ran.Job.Duration, ran.Job.TimeLimit), 1))
-		m.add(ran, &r, extent{requestedCores(&r, ran.Segs), ran.End - ran.Start, work})
+		m.Add(ran, &r, max(min(ran.Job.Duration, ran.Job.TimeLimit), 1))
 	}
-	result := &Result{PendingMax: mostPending(records)}
-	m.fill(result, nil)
+	result := &sim.Result{PendingMax: mostPending(records)}
+	m.Fill(result, nil)
 	result.GPUQueue, result.StrandedGPUHours = nil, nil
 	return result, nil
 }
 
 // mostPending is the greatest number of jobs that waited at once; one that starts in the
 // second of its submission has waited.
-func mostPending(records []Record) int {
+func mostPending(records []sim.Record) int {
 	type change struct {
 		at int64
 		by int
