@@ -5,9 +5,7 @@ package params
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 
@@ -85,15 +83,10 @@ func TestPage(t *testing.T) {
 	const page = "../../../docs/reference/settings.md"
 	data, err := os.ReadFile(page)
 	require.NoError(t, err)
-	text := string(data)
-	for head, made := range map[string]string{
-		"<!-- made from internal/slurm/params -->\n": siteTable(), "<!-- made from internal/slurm/params: gone -->\n": goneTable(),
-	} {
-		before, rest, found := strings.Cut(text, head)
-		_, after, ends := strings.Cut(rest, "<!-- so far -->\n")
-		require.True(t, found && ends)
-		text = before + head + made + "<!-- so far -->\n" + after
-	}
+	before, rest, found := strings.Cut(string(data), "<!-- made from internal/slurm/params -->\n")
+	_, after, ends := strings.Cut(rest, "<!-- so far -->\n")
+	require.True(t, found && ends)
+	text := before + "<!-- made from internal/slurm/params -->\n" + siteTable() + "<!-- so far -->\n" + after
 	if *rewrite {
 		require.NoError(t, os.WriteFile(page, []byte(text), 0o666))
 	} else {
@@ -124,19 +117,6 @@ func siteTable() string {
 			usual = fmt.Sprint(k.Normal)
 		}
 		fmt.Fprintf(&b, "| `auc_%s` | %s | %s | %s |\n", k.Name, usual, values, k.Meaning)
-	}
-	return b.String()
-}
-
-func goneTable() string {
-	names := map[string][]string{}
-	for _, name := range slices.Sorted(maps.Keys(gone)) {
-		names[gone[name]] = append(names[gone[name]], "`auc_"+name+"`")
-	}
-	var b strings.Builder
-	b.WriteString("| setting | now |\n|---|---|\n")
-	for _, now := range slices.Sorted(maps.Keys(names)) {
-		fmt.Fprintf(&b, "| %s | %s |\n", strings.Join(names[now], ", "), now)
 	}
 	return b.String()
 }
