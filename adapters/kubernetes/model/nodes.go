@@ -170,15 +170,11 @@ func ready(n *v1.Node) bool {
 }
 
 // leaf is the name of the domain of a node's smallest label of topology, which it adds to the switches,
-// and those above it. A node without one of the labels is in a domain of its own.
+// and those above it. Nodes without a label are in one domain, in which no group can ask to be: see near.
 func (m *Model) leaf(n *v1.Node, seen map[string]int) string {
 	parent, path := -1, ""
 	for level := len(m.Topology) - 1; level >= 0; level-- {
-		value := n.Labels[m.Topology[level]]
-		if value == "" {
-			value = "node " + n.Name
-		}
-		path += "/" + value
+		path += "/" + n.Labels[m.Topology[level]]
 		at, ok := seen[path]
 		if !ok {
 			at = len(m.switches)
