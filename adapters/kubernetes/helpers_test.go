@@ -3,6 +3,7 @@
 package kube
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"testing"
@@ -33,6 +34,7 @@ type server struct {
 	t      *testing.T
 	events *record.FakeRecorder
 	refuse func(pod string) error // what a binding of the pod is answered with
+	faults bytes.Buffer           // what is logged of them
 }
 
 func newServer(t *testing.T, objects ...runtime.Object) *server {
@@ -65,8 +67,9 @@ func newServer(t *testing.T, objects ...runtime.Object) *server {
 
 // start runs a Scheduler until the test is over.
 func (s *server) start(change func(*Config)) *Scheduler {
-	c := Config{Options: model.Options{SchedulerName: "aucsched", Topology: []string{rack}}, Client: s, Interval: 5 * time.Millisecond,
-		Deadline: time.Second, Workers: 4, Log: slog.New(slog.DiscardHandler), Metrics: new(Metrics), Events: s.events}
+	c := Config{Options: model.Options{SchedulerName: "aucsched", Topology: []string{rack, v1.LabelTopologyZone}}, Client: s,
+		Interval: 5 * time.Millisecond, Deadline: time.Second, Workers: 4, Events: s.events,
+		Log: slog.New(slog.NewTextHandler(&s.faults, &slog.HandlerOptions{Level: slog.LevelError}))}
 	if change != nil {
 		change(&c)
 	}
@@ -77,7 +80,7 @@ func (s *server) start(change func(*Config)) *Scheduler {
 	s.t.Cleanup(func() {
 		stop()
 		require.NoError(s.t, <-done)
-		require.Zero(s.t, x.Metrics.Failed.Load(), "rounds failed")
+		require.Empty(s.t, s.faults.String(), "rounds failed")
 	})
 	return x
 }

@@ -547,10 +547,19 @@ func streamOfGangs(t *testing.T, p peer) {
 	end := time.Now()
 	var waits []float64
 	never, part := 0, len(b.inPart())
-	for _, s := range states {
+	for name, s := range states {
 		if s.whole.IsZero() {
 			never++
 			s.whole = end
+			why := ""
+			l, err := b.CoreV1().Pods("").List(ctx(), metav1.ListOptions{LabelSelector: model.GroupLabel + "=" + name})
+			require.NoError(t, err)
+			for _, x := range l.Items {
+				for _, c := range x.Status.Conditions {
+					why = c.Message
+				}
+			}
+			t.Logf("%s, %d pods, %d of them bound: %s", name, len(l.Items), boundPods(l.Items), why)
 		}
 		waits = append(waits, s.whole.Sub(s.came).Seconds())
 	}

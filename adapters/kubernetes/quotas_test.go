@@ -19,7 +19,7 @@ func TestQuotas(t *testing.T) {
 	quotas := &v1.ConfigMap{ObjectMeta: of, Data: map[string]string{
 		"quotas.yaml": "queues: [{name: a, namespaces: [default], nominal: {cpu: 4}}]"}}
 	s := newServer(t, aNode("n1"), quotas, aPod("a", "cpu", "3"), aPod("b", "cpu", "3"))
-	s.start(func(c *Config) { c.QuotaNamespace, c.QuotaName = "kube-system", "quotas" })
+	s.start(func(c *Config) { c.Namespace, c.QuotaName = "kube-system", "quotas" })
 	s.bound(1)
 	s.told("b", "queue a: cpu")
 }

@@ -4,8 +4,10 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"maps"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +23,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/util/workqueue"
 )
 
 // PodGroups is the resource of pod groups, as coscheduling has it.
@@ -32,8 +35,8 @@ type Config struct {
 	Client kubernetes.Interface
 	// Dynamic reads PodGroups; nil: there are none.
 	Dynamic dynamic.Interface
-	// QuotaNamespace and QuotaName name the ConfigMap of the quotas; without a name there are none.
-	QuotaNamespace, QuotaName string
+	// Namespace and QuotaName name the ConfigMap of the quotas; without a name there are none.
+	Namespace, QuotaName string
 	// Interval is the least time between rounds, Deadline the most that a decision takes.
 	Interval, Deadline time.Duration
 	// GangTimeout is for how long a group may lack pods that have to run; then all are evicted. 0: for ever.
@@ -44,7 +47,6 @@ type Config struct {
 	// Workers bind and evict at once.
 	Workers int
 	Log     *slog.Logger
-	Metrics *Metrics
 	Events  record.EventRecorder
 }
 
@@ -55,9 +57,13 @@ type Scheduler struct {
 	cluster *core.Cluster // of this round
 	known   model.Cache
 	dirty   chan struct{}
-	shown   cache.Store // pods as the informer shows them
-	report  report
+	filling atomic.Bool          // the caches, of a leader
+	shown   cache.Store          // pods as the informer shows them
 	since   map[string]time.Time // of groups that lack pods
+
+	explained   map[string]explained // by job
+	explainNext time.Time            // when another may be explained
+	teller      sync.Mutex           // held while pods are told
 
 	// quotas are what quotasOf, the ConfigMap's text, last said without a fault.
 	quotas   *model.Quotas
@@ -68,19 +74,18 @@ type Scheduler struct {
 // bound any more.
 func (s *Scheduler) Run(ctx context.Context) error {
 	s.known, s.since, s.dirty = make(model.Cache), make(map[string]time.Time), make(chan struct{}, 1)
-	s.report.start()
-	defer close(s.report.tasks)
+	s.explained = make(map[string]explained)
+	s.filling.Store(true)
 	read, err := s.watch(ctx)
 	if err != nil {
 		return err
 	}
+	s.filling.Store(false)
 	options := core.Preset("none")
 	options.Reservations, options.Estimates = s.Reservations, true
 	if s.policy, err = core.NewAuction(options, nil); err != nil {
 		return err
 	}
-	s.Metrics.Ready.Store(true)
-	defer s.Metrics.Ready.Store(false)
 	tick := time.NewTicker(5 * time.Second)
 	defer tick.Stop()
 	for {
@@ -93,7 +98,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		begin := time.Now()
 		if err := s.round(ctx, read()); err != nil && ctx.Err() == nil {
 			s.Log.Error("a round failed; the next one begins anew", "error", err)
-			s.Metrics.Failed.Add(1)
+			failed.Inc()
 			s.changed()
 		}
 		select {
@@ -101,6 +106,14 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// Ready is the check of /readyz.
+func (s *Scheduler) Ready(*http.Request) error {
+	if s.filling.Load() {
+		return errors.New("the caches are not full yet")
+	}
+	return nil
 }
 
 // changed asks for a round.
@@ -126,13 +139,20 @@ func (s *Scheduler) round(ctx context.Context, o *model.Objects) error {
 	if err != nil {
 		return err
 	}
-	s.Metrics.round(m, cycle, told.Sub(begin), time.Since(told))
+	rounds.Inc()
+	started.Add(float64(len(cycle.Starts)))
+	telling.Add(told.Sub(begin).Seconds())
+	deciding.Add(time.Since(told).Seconds())
+	waiting.Set(float64(m.Waiting - len(cycle.Starts)))
+	pending.Set(float64(len(m.Pending)))
+	refused.Set(float64(len(m.Refused)))
+	broken.Set(float64(len(m.Broken)))
 	bindings, err := m.Bindings(cycle)
 	if err != nil {
 		return err
 	}
-	s.report.tell(ctx, s, m, cycle)
-	s.each(len(bindings), func(i int) { s.bind(ctx, bindings[i].Pod, bindings[i].Node) })
+	s.tell(ctx, m, cycle)
+	workqueue.ParallelizeUntil(ctx, s.Workers, len(bindings), func(i int) { s.bind(ctx, bindings[i].Pod, bindings[i].Node) })
 	for _, x := range cycle.Preempted {
 		s.evict(ctx, m.Pods(x.Job), "Preempted", "stopped for "+x.For[0])
 	}
@@ -151,20 +171,6 @@ func (s *Scheduler) round(ctx context.Context, o *model.Objects) error {
 	return nil
 }
 
-// each calls f of 0 to n-1, by so many workers.
-func (s *Scheduler) each(n int, f func(int)) {
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for range min(n, s.Workers) {
-		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	wait.Wait()
-}
-
 // bind binds a pod, and tries again until the server has said yes or no: the pod's place is its own
 // meanwhile, so that a group stays whole.
 func (s *Scheduler) bind(ctx context.Context, p *v1.Pod, node string) {
@@ -175,7 +181,7 @@ func (s *Scheduler) bind(ctx context.Context, p *v1.Pod, node string) {
 	for wait := 50 * time.Millisecond; ctx.Err() == nil; wait = min(2*wait, 5*time.Second) {
 		err := api.Bind(ctx, binding, metav1.CreateOptions{})
 		if err == nil {
-			s.Metrics.Bound.Add(1)
+			podsBound.Inc()
 			s.Events.Eventf(p, v1.EventTypeNormal, "Scheduled", "Successfully assigned %s/%s to %s", p.Namespace, p.Name, node)
 			s.await(ctx, p, bound)
 			return
@@ -183,7 +189,7 @@ func (s *Scheduler) bind(ctx context.Context, p *v1.Pod, node string) {
 		switch apierrors.ReasonForError(err) {
 		case metav1.StatusReasonConflict, metav1.StatusReasonNotFound, metav1.StatusReasonInvalid, metav1.StatusReasonForbidden:
 			s.Log.Warn("not bound", "pod", p.Namespace+"/"+p.Name, "node", node, "error", err)
-			s.Metrics.BindErrors.Add(1)
+			bindErrors.Inc()
 			if now, err := api.Get(ctx, p.Name, metav1.GetOptions{}); err == nil && now.UID == p.UID && bound(now) {
 				s.await(ctx, p, bound) // an answer before was lost
 			} else if err == nil || apierrors.IsNotFound(err) {
@@ -196,7 +202,7 @@ func (s *Scheduler) bind(ctx context.Context, p *v1.Pod, node string) {
 
 // evict evicts pods, all that are not leaving already. Budgets that forbid it are heard.
 func (s *Scheduler) evict(ctx context.Context, pods []*v1.Pod, reason, why string) {
-	s.each(len(pods), func(i int) {
+	workqueue.ParallelizeUntil(ctx, s.Workers, len(pods), func(i int) {
 		p := pods[i]
 		if p.DeletionTimestamp != nil {
 			return
@@ -208,7 +214,7 @@ func (s *Scheduler) evict(ctx context.Context, pods []*v1.Pod, reason, why strin
 			s.Log.Warn("not evicted", "pod", p.Namespace+"/"+p.Name, "error", err)
 			return
 		}
-		s.Metrics.Evicted.Add(1)
+		evicted.Inc()
 		s.Events.Event(p, v1.EventTypeWarning, reason, why)
 		s.await(ctx, p, func(p *v1.Pod) bool { return p.DeletionTimestamp != nil })
 	})

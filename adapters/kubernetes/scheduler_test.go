@@ -53,14 +53,13 @@ func TestPreemption(t *testing.T) {
 	objects = append(objects, inGroup("low", 0, prioritized(1, pods("low", 2, "cpu", "4")...)...)...)
 	objects = append(objects, inGroup("mid", 0, prioritized(5, pods("mid", 2, "cpu", "4")...)...)...)
 	s := newServer(t, objects...)
-	x := s.start(nil)
+	s.start(nil)
 	s.bound(4)
 	for _, p := range inGroup("high", 0, prioritized(7, pods("high", 1, "cpu", "8")...)...) {
 		_, err := s.CoreV1().Pods("default").Create(context.Background(), p.(*v1.Pod), metav1.CreateOptions{})
 		require.NoError(t, err)
 	}
 	all := s.eventually(func(all map[string]*v1.Pod) bool { return all["high-0"].Spec.NodeName != "" })
-	require.Positive(t, x.Metrics.Evicted.Load())
 	whole := map[string]int{}
 	for name := range all {
 		whole[name[:3]]++

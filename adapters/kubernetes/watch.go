@@ -39,12 +39,12 @@ func (s *Scheduler) watch(ctx context.Context) (read func() *model.Objects, err 
 	add(pods.Informer(), func(o *model.Objects) { o.Pods, _ = pods.Lister().List(labels.Everything()) })
 	add(budgets.Informer(), func(o *model.Objects) { o.Budgets, _ = budgets.Lister().List(labels.Everything()) })
 	if s.QuotaName != "" {
-		one := informers.NewSharedInformerFactoryWithOptions(s.Client, 0, informers.WithNamespace(s.QuotaNamespace),
+		one := informers.NewSharedInformerFactoryWithOptions(s.Client, 0, informers.WithNamespace(s.Namespace),
 			informers.WithTweakListOptions(func(o *metav1.ListOptions) {
 				o.FieldSelector = fields.OneTermEqualSelector("metadata.name", s.QuotaName).String()
 			})).Core().V1().ConfigMaps()
 		add(one.Informer(), func(o *model.Objects) {
-			m, err := one.Lister().ConfigMaps(s.QuotaNamespace).Get(s.QuotaName)
+			m, err := one.Lister().ConfigMaps(s.Namespace).Get(s.QuotaName)
 			o.Quotas = s.readQuotas(m, err == nil)
 		})
 	}

@@ -110,12 +110,20 @@ func uses(takes map[string]int64, n int) map[string]nodeset.Use {
 	return uses
 }
 
+// Scheduled is the condition of a pod that says whether it is bound, since when, or why not.
+func Scheduled(p *v1.Pod) v1.PodCondition {
+	for _, c := range p.Status.Conditions {
+		if c.Type == v1.PodScheduled {
+			return c
+		}
+	}
+	return v1.PodCondition{}
+}
+
 // begin is when the pod was bound.
 func (p *pod) begin() time.Time {
-	for _, c := range p.Status.Conditions {
-		if c.Type == v1.PodScheduled && c.Status == v1.ConditionTrue {
-			return c.LastTransitionTime.Time
-		}
+	if c := Scheduled(p.Pod); c.Status == v1.ConditionTrue {
+		return c.LastTransitionTime.Time
 	}
 	return p.CreationTimestamp.Time
 }
