@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aucsched/aucsched/internal/cycle"
@@ -109,7 +108,7 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 // to decide, because nothing is free or nothing that is free suits any job.
 func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 	w, r, b := &a.window, &a.reservations, &a.bidding
-	whole := a.opts.Estimates || slices.ContainsFunc(w.jobs, a.preemption.mayStop) // however little is free
+	whole := a.opts.Estimates || a.preemption.classes != 0 // however little is free
 	if !whole && !w.anyFree(s) {
 		b.book.Asked = len(w.variants)
 		return false, nil
@@ -191,7 +190,6 @@ func (a *Auction) blockAll(s *Snapshot, p *Plan) {
 	for j, i := range a.window.index {
 		p.Decisions[i].waits(a.awards.whyNot(s, j, &a.stages, false))
 	}
-	p.blockAll(noNodes)
 }
 
 // Ended reports when the caller was done with its own work before the deadline, such as checking

@@ -32,7 +32,7 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 	if err := a.decideJobs(s, in, p); err != nil {
 		return err
 	}
-	err := a.left.fillOthers(s, p)
+	err := a.decideOthers(s, in, p)
 	if in.window.scarce.ranges {
 		freed, fault := a.left.fillFewer(s, p)
 		if err = cmp.Or(err, fault); err == nil && freed {
@@ -104,12 +104,72 @@ func (a *awards) decideJob(s *Snapshot, j int, in *stages, p *Plan) error {
 		}
 	}
 	untried := d.Why == TimedOut
-	if err := in.preemption.serve(s, j, &a.left, in, p); err != nil || d.Start {
+	if err := in.preemption.serve(s, j, d, &a.left, in, p); err != nil || d.Start {
 		return err
 	}
 	d.Kept, d.Expected = kept.reserved, kept.start
 	d.waits(a.whyNot(s, j, in, untried))
 	return nil
+}
+
+// decideOthers gives what is left over to jobs without a seat in the window: those that have none for
+// their quotas' sake, and those behind it, in queue order, until Depth of these have found no place that
+// ask for what nobody before them did. Of so many jobs the plan says why they wait.
+func (a *awards) decideOthers(s *Snapshot, in *stages, p *Plan) error {
+	f, w, o := &a.left, &in.window, a.opts
+	for _, at := range w.passed {
+		if err := a.decideOther(s, &p.Decisions[at], in, p); err != nil {
+			return err
+		}
+	}
+	failed, looked := 0, 0
+	coresAlone := s.Nodes.Resources() == 0 && s.Nodes.MaxGPUs() == 0
+	for i := w.next; i < len(s.Pending) && failed < max(o.Depth, 1); i++ {
+		d, told, wanted := Decision{Job: i}, i < w.next+o.Depth, i < w.next+w.wanting
+		switch full := f.full(s.Pending[i]); {
+		case f.noTime(), wanted && (full || o.Depth == 0):
+			d.waits(undecided)
+		case o.Depth == 0, full && in.preemption.classes == 0 && (coresAlone || s.cores && !told), looked == mostLooked*o.Depth:
+			return nil
+		case full && !told:
+			continue
+		default:
+			looked++
+			before := len(f.failed)
+			if err := a.decideOther(s, &d, in, p); err != nil {
+				return err
+			}
+			if !d.Start && len(f.failed) > before {
+				failed++
+			}
+		}
+		if told || wanted || d.Start || d.Why == TimedOut {
+			p.Decisions = append(p.Decisions, d)
+		}
+		if d.Why == TimedOut && !told && !wanted {
+			break
+		}
+	}
+	return nil
+}
+
+// mostLooked is how many times Depth jobs are looked at behind the window, however alike they are.
+const mostLooked = 16
+
+// decideOther decides on the job that d is on, which has no seat in the window.
+func (a *awards) decideOther(s *Snapshot, d *Decision, in *stages, p *Plan) error {
+	w := &in.window
+	job := w.asks(s.Pending[d.Job], false)
+	w.normal.read(job)
+	if why := w.normal.never(&w.answers, job); why != "" {
+		d.waits(verdict{why: Never, reason: why})
+		a.left.grace--
+		return nil
+	}
+	if err := a.left.fillRead(s, job, d, p); err != nil {
+		return err
+	}
+	return in.preemption.serve(s, len(w.jobs), d, &a.left, in, p)
 }
 
 // decideWinner starts the w-th winner's job. A layout that the program has chosen for an offer need

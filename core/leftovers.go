@@ -160,66 +160,14 @@ func (f *leftovers) start(job *Job, v *market.Variant, segs []nodeset.Segment, d
 	return nil
 }
 
-// fillOthers gives what is left over to jobs without a seat in the window: those that have none for
-// their quotas' sake, and those behind it, in queue order, until Depth different requests have found
-// no place. Of so many jobs the plan says why they wait.
-func (f *leftovers) fillOthers(s *Snapshot, p *Plan) error {
-	w, o := &f.in.window, f.in.window.opts
-	for _, at := range w.passed {
-		if err := f.fillOther(s, &p.Decisions[at], p); err != nil {
-			return err
-		}
-	}
-	failed, looked := len(f.failed), 0
-	coresAlone := s.Nodes.Resources() == 0 && s.Nodes.MaxGPUs() == 0
-	for i := w.next; i < len(s.Pending) && len(f.failed)-failed < max(o.Depth, 1); i++ {
-		d, told, wanted := Decision{Job: i}, i < w.next+o.Depth, i < w.next+w.wanting
-		switch full := f.full(s.Pending[i]); {
-		case f.noTime(), wanted && (full || o.Depth == 0):
-			d.waits(undecided)
-		case o.Depth == 0, full && (coresAlone || s.cores && !told), looked == mostLooked*o.Depth:
-			return nil
-		case full && !told:
-			continue
-		default:
-			looked++
-			if err := f.fillOther(s, &d, p); err != nil {
-				return err
-			}
-		}
-		if told || wanted || d.Start || d.Why == TimedOut {
-			p.Decisions = append(p.Decisions, d)
-		}
-		if d.Why == TimedOut && !told && !wanted {
-			break
-		}
-	}
-	return nil
-}
-
-// mostLooked is how many times Depth jobs are looked at behind the window, however alike they are.
-const mostLooked = 16
-
-// full reports whether there is nothing left for a job: no core, and it may not do without.
+// full reports whether there is nothing left for a job: no core, and it may not do without or have
+// somebody stopped.
 func (f *leftovers) full(job *Job) bool {
 	cores, _ := f.rest.View(0).SumFree()
-	return cores == 0 && !job.mayBeCoreless()
+	return cores == 0 && !job.mayBeCoreless() && job.Preempts&f.in.preemption.classes == 0
 }
 
-// fillOther is fill for the job that d is on, which has no seat in the window.
-func (f *leftovers) fillOther(s *Snapshot, d *Decision, p *Plan) error {
-	w := &f.in.window
-	job := w.asks(s.Pending[d.Job], false)
-	w.normal.read(job)
-	if why := w.normal.never(&w.answers, job); why != "" {
-		d.waits(verdict{why: Never, reason: why})
-		f.grace--
-		return nil
-	}
-	return f.fillRead(s, job, d, p)
-}
-
-// fillRead is fillOther for the job that was read last.
+// fillRead is fill for the job that was read last and that d is on, which has no seat in the window.
 func (f *leftovers) fillRead(s *Snapshot, job *Job, d *Decision, p *Plan) error {
 	w := &f.in.window
 	from := w.addRead(s, job)

@@ -385,10 +385,10 @@ func (x *preemption) setOf(set int32) []int32 {
 	return x.found
 }
 
-// serve starts job j of the window, which has found no place, in place of running jobs or of what
-// starts behind it, if it may.
-func (x *preemption) serve(s *Snapshot, j int, left *leftovers, in *stages, p *Plan) error {
-	w, job, d := &in.window, s.Pending[in.window.index[j]], &p.Decisions[in.window.index[j]] // by any number of its GPUs
+// serve starts the job that d is on, which has found no place, in place of running jobs or of what
+// starts behind it, if it may. It is job j of the window, or behind all of that.
+func (x *preemption) serve(s *Snapshot, j int, d *Decision, left *leftovers, in *stages, p *Plan) error {
+	w, job := &in.window, s.Pending[d.Job] // by any number of its GPUs
 	if d.Start || !x.mayStop(job) || x.tries > maxTries || left.noTime() {
 		return nil
 	}

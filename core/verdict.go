@@ -32,15 +32,6 @@ const (
 // waits records why the job of d does not start.
 func (d *Decision) waits(v verdict) { d.Why, d.Reason, d.Quota = v.why, v.reason, v.quota }
 
-// blockAll decides on all jobs that nothing is said of yet.
-func (p *Plan) blockAll(v verdict) {
-	for i := range p.Decisions {
-		if p.Decisions[i].Reason == "" {
-			p.Decisions[i].waits(v)
-		}
-	}
-}
-
 // countTimedOut fills in how many jobs were not decided on.
 func (p *Plan) countTimedOut() {
 	p.Stats.TimedOut = 0

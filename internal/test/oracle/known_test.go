@@ -12,9 +12,6 @@ type violation struct {
 // known only shrinks. An entry that no longer fails, in so many windows that one would have, has to
 // be taken out: the test says so.
 var known = []violation{
-	{"2", "long-queue", "like jobs that cannot start count, each, against the window and the depth", 0},
-	{"2", "small-window", "jobs behind window and depth are not looked at", 0},
-	{"2", "packed", "compact: jobs are kept in one block of nodes or in two, although others are free", 0},
 	{"2", "default", "places in a plan that are not told hold nodes back", 10_000},
 	{"2", "throughput", "places in a plan that are not told hold nodes back", 10_000},
 	{"2", "short", "places in a plan that are not told hold nodes back", 10_000},
@@ -28,16 +25,13 @@ var known = []violation{
 	{"3b", "throughput", "each cycle plans anew, and keeps its caps alone", 0},
 	{"4a", "", "a job keeps off the places that are kept for jobs behind it", 0},
 	{"4b", "", "each job's victims are the cheapest for it, one job after the other, and not for all together", 0},
-	{"4d", "packed", "compact: a reservation may be loose, a start in place of others not", 0},
-	{"4d", "small-window", "nobody is stopped for jobs behind the window", 0},
-	{"4d", "long-queue", "nobody is stopped for jobs behind the window", 0},
+	{"4d", "packed", "compact: of nodes that differ two blocks are missed that would do: seed 90031070", 20_000},
 	{"4d", "throughput preempt", "who finds nobody to stop is not asked again once jobs behind it start elsewhere: seed 40033806", 100_000},
 	{"6", "", "nodes with GPUs last, fewest nodes, lightest nodes, broken rows", 0},
 	{"7a", "below", "that there are never nodes enough below such switches is not always found", 0},
 	{"7b", "below gang", "the search for a place below a switch may end before it finds one: seed 80247921", 1_000_000},
 	{"8b", "packed below", "blocks of nodes are looked for from the first node on: seeds 80073983, 80209564", 300_000},
 
-	{"cluster 2", "packed", "compact, as in windows", 0},
 	{"cluster 2", "default", "as in windows", 1000},
 	{"cluster 2", "short", "as in windows", 1000},
 	{"cluster 2", "throughput", "as in windows", 1000},

@@ -158,6 +158,46 @@ func (r *Room) fits(ways []Way, b *budget) bool {
 	return false
 }
 
+// compact has ways be as preset packed takes them: in no more blocks of consecutive nodes than a way
+// needs at least on the idle machine, and two of these not far apart. It keeps nobody from starting in more.
+func (w *World) compact(ways []Way) []Way {
+	if w.Preset != "packed" {
+		return ways
+	}
+	idle := *w
+	idle.Nodes, idle.Quotas = slices.Clone(w.Nodes), nil
+	for n := range idle.Nodes {
+		idle.Nodes[n].Up = true
+	}
+	ways = slices.Clone(ways)
+	for k := range ways {
+		if len(ways[k].Parts) > 1 {
+			continue
+		}
+		part, b, least := ways[k].Parts[0], budget{5000}, len(w.Nodes)
+		part.Counts = nil
+		idle.at(w.Now, nil).places(&Way{Parts: []Part{part}}, &b, func(pieces []Piece) bool {
+			least = min(least, blocks(nodesOf(pieces, -1)))
+			return least > 1
+		})
+		if part = ways[k].Parts[0]; b.spent() {
+			least = 1
+		}
+		part.Blocks = least
+		ways[k].Parts = []Part{part}
+	}
+	return ways
+}
+
+// blocks is of how many blocks of consecutive nodes a set consists.
+func blocks(nodes uint) int { return bits.OnesCount(nodes &^ (nodes << 1)) }
+
+// near reports whether a part may be on nodes that lie so.
+func (p *Part) near(nodes uint) bool {
+	n, far := blocks(nodes), bits.Len(nodes)-bits.TrailingZeros(nodes) > 2*bits.OnesCount(nodes)
+	return p.Blocks == 0 || n == 1 || n <= p.Blocks && !(n == 2 && far)
+}
+
 // placesFrom places part k and those after it. One place of the last part is enough where any will
 // do. It reports false once yield has.
 func (r *Room) placesFrom(way *Way, k int, pieces []Piece, any bool, b *budget, yield func([]Piece) bool) bool {

@@ -142,7 +142,7 @@ func (w *World) couldStartAt(t int64, job *Job, claims [][]Claim, places []kept)
 	for _, more := range claims[1:] {
 		room.least(w.Room(t, end, more))
 	}
-	ways := w.waysAt(job, t)
+	ways := w.compact(w.waysAt(job, t))
 	if room.full != "" || !room.fits(ways, &budget{5000}) {
 		return false
 	}
@@ -162,9 +162,10 @@ func (w *World) couldStartAt(t int64, job *Job, claims [][]Claim, places []kept)
 
 func conserving(w *World, o *Outcome) string {
 	var tried []*Job
+	behind := w.behind(o)
 	for _, x := range o.Waits {
 		job := &w.Jobs[x.Job]
-		if slices.ContainsFunc(tried, func(j *Job) bool { return job.asksAs(j) }) {
+		if behind[x.Job] || slices.ContainsFunc(tried, func(j *Job) bool { return job.asksAs(j) }) {
 			continue
 		}
 		tried = append(tried, job)
@@ -174,6 +175,27 @@ func conserving(w *World, o *Outcome) string {
 		}
 	}
 	return ""
+}
+
+// behind are the jobs that Depth leaves out: behind the window so many have found no place before them
+// that ask for different things, or 16 times as many that ask for anything.
+func (w *World) behind(o *Outcome) map[int]bool {
+	is := make(map[int]bool)
+	var failed []*Job
+	requests := 0
+	for _, x := range o.Waits {
+		job, within := &w.Jobs[x.Job], w.Window == 0 || x.Job < w.Window
+		switch {
+		case within && x.Kept: // others may start where it can't
+		case !within && (requests == w.Depth || x.Job-w.Window >= 16*w.Depth):
+			is[x.Job] = true
+		case !slices.ContainsFunc(failed, job.asksAs):
+			if failed = append(failed, job); !within {
+				requests++
+			}
+		}
+	}
+	return is
 }
 
 // asksAs reports whether two jobs ask for the same.
@@ -486,9 +508,10 @@ func placeIsKeptFree(w *World, o *Outcome) string {
 
 // rightsAreUsed looks at the first job that waits and may stop somebody.
 func rightsAreUsed(w *World, o *Outcome) string {
+	behind := w.behind(o)
 	for _, x := range o.Waits {
 		job := &w.Jobs[x.Job]
-		if job.Preempts == 0 {
+		if job.Preempts == 0 || behind[x.Job] {
 			continue
 		}
 		places := w.keptPlaces(o, func(Wait) bool { return true })

@@ -23,7 +23,7 @@ func Shrink(w *World, broken func(*World) bool) *World {
 func (w *World) clone() *World {
 	c := *w
 	c.Nodes, c.Running, c.Jobs = slices.Clone(w.Nodes), slices.Clone(w.Running), slices.Clone(w.Jobs)
-	c.claimOf, c.Reserved = nil, slices.Clone(w.Reserved)
+	c.claimOf, c.masks, c.Reserved = nil, nil, slices.Clone(w.Reserved)
 	for i := range c.Jobs {
 		c.Jobs[i].Ways = slices.Clone(c.Jobs[i].Ways)
 		for k := range c.Jobs[i].Ways {

@@ -221,13 +221,22 @@ func (w *World) topology() (*nodeset.Topology, error) {
 	return nodeset.NewTopology(leaves, w.switchList())
 }
 
+// mask has the same memory for all jobs of a snapshot, as callers have it for those of a partition:
+// requests are alike only then.
 func (w *World) mask(nodes uint) nodeset.Mask {
+	if m, ok := w.masks[nodes]; ok {
+		return m
+	}
 	m := nodeset.NewMask(len(w.Nodes))
 	for n := range w.Nodes {
 		if nodes>>n&1 == 1 {
 			m.Set(n)
 		}
 	}
+	if w.masks == nil {
+		w.masks = make(map[uint]nodeset.Mask)
+	}
+	w.masks[nodes] = m
 	return m
 }
 

@@ -25,6 +25,7 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // Endless is the end of what has no end, and the limit of jobs without one.
@@ -52,6 +53,7 @@ type Part struct {
 	Counts                           []Use // by quota
 	Share                            int64
 	Switches, Within, Segment        int
+	Blocks                           int // at most; 0: any number
 }
 
 // Way is one way to meet a job: parts that start together.
@@ -153,7 +155,8 @@ type World struct {
 	Features      []string
 	Seed          uint64
 
-	claimOf []int // by running job of the Snapshot: of Running
+	masks   map[uint]nodeset.Mask // of this machine
+	claimOf []int                 // by running job of the Snapshot: of Running
 }
 
 func (w *World) all() uint { return 1<<len(w.Nodes) - 1 }
@@ -317,5 +320,5 @@ func (w *World) meets(p *Part, k int, pieces []Piece) bool {
 // mayBe reports whether a part may be on these nodes, as far as it is no matter of amounts.
 func (w *World) mayBe(p *Part, nodes uint) bool {
 	return nodes != 0 && nodes&^p.On == 0 && p.allowed(bits.OnesCount(nodes)) &&
-		(!p.Contiguous || contiguous(nodes)) && w.below(p, nodes)
+		(!p.Contiguous || contiguous(nodes)) && p.near(nodes) && w.below(p, nodes)
 }
