@@ -288,7 +288,7 @@ type machine struct {
 	total     []nodeset.Capacity
 	up        []bool
 	index     map[string]int // name -> node
-	numbering uint64         // how often nodes were numbered anew
+	numbering uint64         // how often nodes were renumbered
 	tier      []uint8        // see Snapshot.Tiers
 	leaf      []string       // by name, "" for none
 	switches  []nodeset.Switch

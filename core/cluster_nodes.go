@@ -294,7 +294,7 @@ func (m *machine) remove(n int) {
 }
 
 // addResources makes the names of amounts known. Once there is no number left, those of resources
-// that no node has and no job names are given anew: no cycle can start a job by an old one.
+// that no node has and no job names are given again: no cycle can start a job by an old one.
 func (c *Cluster) addResources(amounts map[string]int64) error {
 	m := &c.machine
 	var names []string

@@ -18,7 +18,7 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// newJob is the job of a spec, which it keeps but for its On, in the place of old if that is not
+// newJob is the job of a spec, which it keeps except for its On, in the place of old if that is not
 // nil. All names have to be known.
 func (c *Cluster) newJob(spec *JobSpec, old *clusterJob) (*clusterJob, error) {
 	job := &Job{ID: spec.ID, Priority: spec.Priority, TimeLimit: seconds(spec.TimeLimit), Since: c.secondOf(spec.Since),
@@ -225,7 +225,7 @@ func takesFault(field string, r *bids.Request, takes map[string]nodeset.Use) *bi
 	return nil
 }
 
-// list is the list of these names, which stay the caller's; nil for nil. All have to be there, but for
+// list is the list of these names, which stay the caller's; nil for nil. All have to be there, except for
 // those that old names already. field is that of an error.
 func (m *machine) list(id, field string, names []string, old *clusterJob) (*nodeList, error) {
 	if names == nil {

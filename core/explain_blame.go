@@ -43,7 +43,7 @@ func (e *inquiry) hasRoom() bool {
 	return ok
 }
 
-// suited reports whether the job could start now in e.space, but for reservations.
+// suited reports whether the job could start now in e.space, except for reservations.
 func (e *inquiry) suited() (ok bool) {
 	e.normal.booked.off = closed
 	ok = e.hasRoom()
@@ -72,7 +72,7 @@ func (e *inquiry) lacked() (first, ofQuota []Lack) {
 	return first, ofQuota
 }
 
-// whyOf is what keeps a job from starting that has room but for rivals, reservations first; 0 without any.
+// whyOf is what keeps a job from starting that would have room without rivals, reservations first; 0 without any.
 func whyOf(rivals []Rival) (why Why) {
 	for _, r := range rivals {
 		if r.Role == roleStarts {

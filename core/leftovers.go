@@ -18,14 +18,14 @@ type leftovers struct {
 	rest  place.Residual // what is left
 	seeker
 	failed map[equalKey]bool // requests that found nothing, nor will
-	rooms  map[equalKey]int  // what requests had, but for others: see room
+	rooms  map[equalKey]int  // what requests had without others: see room
 	grace  int               // vain attempts to place a job that the cycle has, however late it is
 	over   bool              // the time to place jobs
 	added  float64           // to the objective; the bound has to be raised by as much
 	own    place.Held        // scratch
 }
 
-// maxGrace is how often a late cycle tries in vain to start a job, before it gives up. With fewer,
+// maxGrace is how often a late cycle tries without success to start a job, before it gives up. With fewer,
 // a few jobs that find no place would keep those behind them from starting for ever.
 const maxGrace = 64
 
@@ -251,7 +251,7 @@ const (
 	hadRoom = -2
 )
 
-// room is the quota but for which a job could have started in that way before anything did, together or
+// room is the quota without which a job could have started in that way before anything did, together or
 // not; or hadRoom, or noRoom.
 func (f *leftovers) room(v *market.Variant) int {
 	key, now, book := equalKey{spec: v.Spec}, f.in.reservations.space.Now, &f.in.window.quotas.book

@@ -47,10 +47,10 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 	w.weigh()
 }
 
-// admit says how many seats of the window the job takes that was read last, the i-th of the queue,
-// or decides that it is out for its quotas' sake. Seats are for jobs that can start: a user at his
+// admit says for how many jobs of the window the job counts that was read last, the i-th of the queue,
+// or decides that it is out for its quotas' sake. The window is for jobs that can start: a user at his
 // limit keeps nobody else out. In a window with room for all every job that could start has one.
-// The first job over each quota is in without a seat: a part of the quota may be kept for it.
+// The first job over each quota is in, and counts for none: a part of the quota may be kept for it.
 func (w *window) admit(s *Snapshot, i int, job *Job, p *Plan) (seats int, out bool) {
 	q, specs := &w.quotas, w.normal.specs
 	d := Decision{Job: i}
@@ -106,7 +106,7 @@ func (w *window) addVariants(s *Snapshot, job *Job) {
 	w.variantStart = append(w.variantStart, int32(len(w.variants)))
 }
 
-// addRead is addVariants for a job without a seat, which are taken out again with remove. It returns
+// addRead is addVariants for a job outside the window, which are taken out again with remove. It returns
 // the first of them.
 func (w *window) addRead(s *Snapshot, job *Job) (from int) {
 	from = len(w.variants)

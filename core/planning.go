@@ -113,7 +113,7 @@ func (x *planning) begin(s *Snapshot, w *window) {
 	x.search.Begin(s.Now, s.Nodes.Len(), len(x.kinds))
 }
 
-// planned is the way in which the search has a job met: the first.
+// planned is the variant by which the search has a job met: the first.
 func (w *window) planned(j int) *place.Spec { return &w.variants[w.variantStart[j]].Spec }
 
 func (x *planning) addKind(s *Snapshot, resource int) {

@@ -453,7 +453,7 @@ func (x *preemption) serve(s *Snapshot, j int, d *Decision, left *leftovers, in 
 	return nil
 }
 
-// ask sets the ways in which a job can be met, before anything is kept for anybody.
+// ask sets the variants by which a job can be met, before anything is kept for anybody.
 func (x *preemption) ask(w *window, job *Job) {
 	w.normal.read(job)
 	x.ways = x.ways[:0]
@@ -655,7 +655,7 @@ func (x *preemption) takeUses(job int, s *spare, uses nodeset.Uses, row int, amo
 }
 
 // claimSeconds is for how long a place is kept for a job for which running ones are stopped. When it is
-// over those are chosen anew.
+// over those are chosen again.
 const claimSeconds = 600
 
 // begin is for a cycle on s. It serves claims, and returns the snapshot that is left to decide on: s if
@@ -697,7 +697,7 @@ func (x *preemption) claimFree(o claimed, w *window, p *Plan) bool {
 	return x.askPlace(o, w) && x.claimStart(o.job, p)
 }
 
-// askPlace sets the way in which a job is met on the place that it claims, and x.segs to that.
+// askPlace sets the variant by which a job is met on the place that it claims, and x.segs to that.
 func (x *preemption) askPlace(o claimed, w *window) bool {
 	job := x.s.Pending[o.job]
 	r, ok := job.Way(o.Alternative)

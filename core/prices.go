@@ -21,7 +21,7 @@ type sumOfKind struct{ nodes, cores float64 }
 
 const (
 	// wholeNode is which part of all weights the request for all GPUs of the largest node has at
-	// least, lest such a node is worth nothing until somebody asks for one.
+	// least. Otherwise such a node is worth nothing until somebody asks for one.
 	wholeNode = 1.0 / 32
 )
 

@@ -18,7 +18,7 @@ type quotas struct {
 	book    place.Quotas // now
 	left    [1][]int64   // of this
 	named   []Quota      // the snapshot's
-	asked   []int64      // by quota: what the jobs count at least that have a seat
+	asked   []int64      // by quota: what the jobs of the window count at least
 	heads   []bool       // by quota: a job over it was seen
 	headed  int          // how many were
 	reasons map[string]string
@@ -29,7 +29,7 @@ const (
 	// quotaBits is how finely a quota is told apart: solvers keep to as many bits.
 	quotaBits = 24
 	// quotaSeats is how many times what is left of a quota its jobs in a full window may count
-	// together. Further ones would take seats from jobs that can start.
+	// together. Further ones would keep out jobs that can start.
 	quotaSeats = 4
 	// maxReasons bounds the memory of reasons.
 	maxReasons = 1 << 12
@@ -130,7 +130,7 @@ func (q *quotas) isHead(quota int) bool {
 // maxQuotaPlaces is how many jobs have places kept since they wait for a quota.
 const maxQuotaPlaces = 8
 
-// crowded reports whether the jobs that have a seat want so much of one of a job's quotas that it
+// crowded reports whether the jobs of the window want so much of one of a job's quotas that it
 // has to do without.
 func (q *quotas) crowded(specs []place.Spec) bool {
 	return slices.ContainsFunc(specs[0].Counted(), func(c nodeset.Use) bool {
@@ -138,7 +138,7 @@ func (q *quotas) crowded(specs []place.Spec) bool {
 	})
 }
 
-// seat gives a job a seat.
+// `seat` has a job take part in the window.
 func (q *quotas) seat(specs []place.Spec) {
 	charges := specs[0].Counted()
 	for i := range charges {

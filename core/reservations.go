@@ -48,7 +48,7 @@ func (r *reservations) reset(s *Snapshot, w *window) {
 }
 
 // walk goes down the window in r.order, on the draft that is worth most: jobs that can start there
-// have to start, and the first that cannot get reservations, as many as the options say, but for
+// have to start, and the first that cannot get reservations, as many as the options say, except for
 // those that find room by themselves. It stops at the last of these; jobs behind it are free to win
 // or lose, as long as they keep off what is reserved. It ends early when stop, which may be nil,
 // says so, but never before it has looked at the first: a machine that has been drained for a wide
@@ -138,8 +138,8 @@ func (r *reservations) reserve(w *window, j int) bool {
 }
 
 // waitsForQuota is for a job that a quota keeps from starting now, wherever it could be. Of each
-// quota the first such job has a place kept from when on others will have given back enough, lest
-// smaller jobs of the same quota pass it for ever. It is one more than the options say.
+// quota the first such job has a place kept from when on others will have given back enough.
+// Otherwise smaller jobs of the same quota pass it for ever. It is one more than the options say.
 func (r *reservations) waitsForQuota(w *window, j, quota int) {
 	r.guarded[j].quota = quota + 1
 	if !r.quotas[quota] && r.forQuotas < maxQuotaPlaces {
@@ -282,7 +282,7 @@ func reservationRank(job *Job, m totals, patience, now int64, last float64) floa
 	return float64(max(job.Priority, 1)) * sum
 }
 
-// lastFrom is the time limit from which on jobs get places first, lest they start when nothing is
+// lastFrom is the time limit from which on jobs get places first. Otherwise they start when nothing is
 // left to run beside them and the machine is idle around them (longest processing time first,
 // Graham 1969, where it matters: at the end). It is known when the whole queue is in the window.
 func (w *window) lastFrom(s *Snapshot) float64 {

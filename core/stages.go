@@ -74,7 +74,7 @@ type victim struct {
 	gone    bool
 }
 
-// spot is a place, and the way in which a job is met by it.
+// spot is a place, and the variant of a job that it meets.
 type spot struct {
 	way  int
 	segs []nodeset.Segment

@@ -139,7 +139,7 @@ func (p *claims) reset(s *Snapshot, units []int64) {
 	p.starts, p.reserved, p.counts = p.starts[:0], p.reserved[:0], p.counts[:0]
 }
 
-// order has ends be those of what runs, but for what ends never: most are those of the last cycle.
+// order has ends be those of what runs, except for what ends never: most are those of the last cycle.
 func (p *claims) order(running []Running) {
 	p.running = running
 	p.known = append(p.known[:0], make([]bool, len(running))...)
@@ -282,8 +282,8 @@ func (p *claims) throughout(v *view, t, limit int64) {
 	}
 }
 
-// place finds an allocation of a job from second t on, for limit seconds, in the first of its
-// ways in which it can. It appends it to dst and returns which way that is.
+// place finds an allocation of a job from second t on, for limit seconds, by the first of its
+// variants that fits. It appends it to dst and returns which variant that is.
 func (p *claims) place(dst []nodeset.Segment, ways []market.Variant, limit, t int64) ([]nodeset.Segment, int, bool) {
 	if p.lacking(ways, limit, t) >= 0 {
 		return dst, 0, false

@@ -32,7 +32,7 @@ type window struct {
 	one          [1]place.Spec // scratch
 	fixed        []*fixed      // jobs with ranges of GPUs; taken: how many, the rest is memory
 	taken        int
-	passed       []int // decisions on jobs that have no seat for their quotas' sake
+	passed       []int // decisions on jobs that take no part for their quotas' sake
 }
 
 // way is which of the window's jobs a variant is of, and which of its requests.
@@ -124,7 +124,7 @@ func (b *backlog) run(s *Snapshot) {
 	}
 }
 
-// end is in how many seconds the machine could be done with all of it at the soonest.
+// end is in how many seconds the machine could be done with all of it at the earliest.
 func (b *backlog) end(m totals) float64 {
 	return max(b.cores/float64(max(m.cores, 1)), b.gpus/float64(max(m.gpus, 1)))
 }

@@ -21,7 +21,7 @@ type winners struct {
 	unproven bool // the deadline struck before the optimum was known
 }
 
-// workPerEntry is how much work a small model is worth: more than that seldom
+// workPerEntry is how much work a small model is worth: more than that rarely
 // betters it.
 const workPerEntry = 8000
 

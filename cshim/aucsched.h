@@ -398,7 +398,7 @@ struct aucsched_invasic {
 	uint32_t most_cores;     /* of the partition */
 	uint32_t nodes, tasks, cpus_per_task; /* nodes: at least */
 	uint8_t change;          /* and no submission */
-	uint8_t elsewhere;       /* other partitions besides; a change: to this one, or away from it */
+	uint8_t elsewhere;       /* other partitions as well; a change: to this one, or away from it */
 	uint8_t no_script, array, het;
 	uint8_t begins;          /* later */
 	uint8_t enforces_qos;    /* Slurm does */
@@ -427,7 +427,7 @@ int aucsched_invasic(const struct aucsched_invasic *job, struct aucsched_invasic
  *                             each of a winner's nodes gives; or IPSCHED, one program for the window, without bids.
  *                             libaucsched-older.so has all three, libaucsched.so auction2 alone
  *   deadline_ms=200           time of a cycle, up to an hour
- *   preset=NAME               default, none, short, throughput, packed, paper; what is given besides comes on
+ *   preset=NAME               default, none, short, throughput, packed, paper; what else is given comes on
  *                             top (docs/reference/settings.md):
  *   objective=priority|size|rate what a start is worth: priority; size: priority times cores; rate: priority
  *                             times the shares of all cores and GPUs, by time limit
@@ -507,7 +507,7 @@ struct aucsched_stake {
 	uint64_t cores;      /* that it holds, in all */
 	int64_t ran;         /* s; a new run begins from nothing */
 	uint64_t answers;    /* bit k: it may be preempted by jobs with bit k of preempts */
-	uint8_t cancelled;   /* somebody has to submit it anew */
+	uint8_t cancelled;   /* somebody has to submit it again */
 	uint8_t reserved[7]; /* 0 */
 };
 

@@ -218,7 +218,7 @@ func (t *Table) putRun(first, last int, c Capacity) (any uint64) {
 	return t.plane.set(w, nodes, uint(c.Cores))
 }
 
-// mark makes word w of each level anew, any being its nodes with a free core.
+// mark makes word w of each level, any being its nodes with a free core.
 func (t *Table) mark(w int, any uint64) {
 	any &^= t.down[w]
 	having := t.having[:len(t.level)]

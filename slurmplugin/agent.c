@@ -591,7 +591,7 @@ static bool _start_overdue(const struct aucsched_output *out)
 }
 
 /*
- * IN locked - how long the cycle has held the locks, us, but for starts
+ * IN locked - how long the cycle has held the locks, us, except for starts
  * RET how long the locks were held, us
  */
 static int64_t _finish(const struct aucsched_output *out, int64_t locked)
@@ -753,7 +753,7 @@ static void _cycle(bool wanted)
 }
 
 /*
- * The one place where shadow mode parts from the other: a cycle that decides as ever, and ends with
+ * The one place where shadow mode parts from the other: a cycle that decides as usual, and ends with
  * a note in a file. What the queue was asked is taken back under the same locks.
  */
 static void _shadow_cycle(bool wanted)
@@ -880,7 +880,7 @@ static void *_run(void *arg)
 	bool reconfig = true, ready = false, wanted = true;
 
 	prctl(PR_SET_NAME, "aucsched", NULL, NULL, NULL);
-	if (!status.began)	/* counters go on when Slurm loads its plug-ins anew */
+	if (!status.began)	/* counters go on when Slurm loads its plug-ins again */
 		status.began = time(NULL);
 	_close_hooks(false);
 	_claim_first();

@@ -29,7 +29,7 @@ static int _refuse_submit(char **err_msg, char *words, int rc)
 
 /* ---- Jobs of the partition that an invasive resource manager has ---- */
 
-/* Texts of an answer: a job's are of 1024 bytes, but for one, which may be as long as it was. */
+/* Texts of an answer: a job's are of 1024 bytes, except for one, which may be as long as it was. */
 #define MOST_TEXTS 4096
 
 /* The partition's name. xfree(); NULL: there is no such partition */

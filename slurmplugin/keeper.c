@@ -143,8 +143,8 @@ extern void auc_starts_free(auc_starts_t *starts)
 #define CLOSE_MS 5000
 
 /*
- * After a save that failed none is tried for so long, twice as long each time, up to Slurm's own
- * interval. No longer at once: the journal goes on after the first save that succeeds.
+ * After a failed save none is tried for so long, twice as long each time, up to Slurm's own
+ * interval. No longer at once: the journal goes on after the first good save.
  */
 #define PAUSE_MS 50
 #define MOST_PAUSE_MS 5000

@@ -53,7 +53,7 @@ static void _last_words(auc_library_t *library, char *words, size_t size)
 		words[0] = '\0';
 }
 
-/* The next engine is started at once; if that was in vain too, later and later. */
+/* The next engine is started at once; if that failed too, later and later. */
 static int _put_off(auc_library_t *library)
 {
 	library->resume_us = auc_now_us() + library->pause_us;

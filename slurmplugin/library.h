@@ -121,7 +121,7 @@ extern void auc_settings_read(auc_settings_t *settings,
  * From the begin of a cycle to that of the next, at least, so that cycles hold the locks for no more
  * than a tenth of the time; a minute at most. Starts do not count: they are what cycles are
  * for, and come to an end.
- * IN held - how long the cycle has held the locks, us, but for starts
+ * IN held - how long the cycle has held the locks, us, except for starts
  * RET ms
  */
 extern int64_t auc_pace_ms(int64_t held);

@@ -240,7 +240,7 @@ typedef struct {
 } auc_kept_t;
 
 /*
- * Makes a pending job ask for an alternative, to be looked at by auc_model() and the like.
+ * Makes a pending job ask for an alternative, to be looked at by auc_model() and so on.
  * OUT kept - for auc_swap_back(), which has to follow
  * RET SLURM_SUCCESS; or an error, and then the job is as it was
  */
@@ -261,7 +261,7 @@ extern void auc_swap_back(job_record_t *job_ptr, auc_kept_t *kept);
 extern void auc_kept_free(auc_kept_t *kept);
 
 /*
- * Drops what a pending job asked for besides its record, if it was changed since; before
+ * Drops what a pending job asked for beside its record, if it was changed since; before
  * it is started, or described. The job write lock is enough.
  */
 extern void auc_update_judge(job_record_t *job_ptr);

@@ -57,7 +57,7 @@ extern void auc_claims_free(auc_claims_t *claims)
  * Places that are kept for jobs until others have ended.
  *
  * A hold owns copies of what the start needs of the snapshot and of the decision. They are in
- * memory alone: after a restart of slurmctld the job bids anew.
+ * memory alone: after a restart of slurmctld the job bids again.
  */
 
 static auc_hold_t *holds;

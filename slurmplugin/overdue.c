@@ -282,7 +282,7 @@ extern void auc_leave_without_place(const auc_snapshot_t *s,
  * main loop may be held up by jobs that the auction keeps. It is launched as all the auction's
  * starts are: saved first, and not while slurm.conf is read (save.h).
  *
- * The agent's thread alone; under the locks, but for auc_overdue_free().
+ * The agent's thread alone; under the locks, except for auc_overdue_free().
  */
 
 /* Questions of a cycle, and their time. */

@@ -314,7 +314,7 @@ static int32_t _add_mask(auc_snapshot_t *s, auc_masks_t *masks,
 }
 
 /*
- * The ways in which a job could start besides the first that is modelled: other layouts of its
+ * The ways to start a job beside the first that is modelled: other layouts of its
  * request, the other features of "[a|b]", its other partitions, and the alternative requests of its
  * script. The library gets them as alternatives.
  *
@@ -371,7 +371,7 @@ static const char *_add(look_t *look, const job_queue_rec_t *record,
 	return NULL;
 }
 
-/* All ways in one partition but the row's own. */
+/* All ways within one partition but the row's own. */
 static void _add_own(look_t *look, const job_queue_rec_t *record,
 		     const auc_request_t *request)
 {
@@ -572,7 +572,7 @@ static void _hold(auc_snapshot_t *s, job_record_t *job_ptr, uint32_t limit)
 }
 
 /*
- * How many rows the job gets: the copies that there is room for, and that its limits allow besides
+ * How many rows the job gets: the copies that there is room for, and that its limits allow beside
  * the rows before.
  * OUT counted - against limits and licences
  */
@@ -658,7 +658,7 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 
 	job.preempts = request->preempt_keys;
 	memcpy(row.ways, found->ways, sizeof(row.ways));
-	/* Preemption and the like can put a job before one of higher priority. */
+	/* Preemption and so on can put a job before one of higher priority. */
 	if (s->in.jobs_len)
 		job.priority = MIN(job.priority,
 				   s->jobs[s->in.jobs_len - 1].priority);

@@ -11,7 +11,7 @@
 /*
  * Limits of associations and QOS.
  *
- * Slurm checks those on TRES (GrpTRES, MaxTRESPerUser, GrpTRESMins and the like) when it has
+ * Slurm checks those on TRES (GrpTRES, MaxTRESPerUser, GrpTRESMins and so on) when it has
  * chosen a job's nodes. A job that one of them holds back would win nodes for nothing, so
  * Slurm's own functions are asked here first, with the least that the job will count: a
  * job close to a limit may still be refused at its start, but none is kept out that Slurm
@@ -27,7 +27,7 @@
 
 #define HOLDERS_MAX 32
 
-/* Rows may ask for so many times what is left: more would take rows from others in vain. */
+/* Rows may ask for so many times what is left: more would take rows from others without success. */
 #define SEATS 4
 
 typedef enum {

@@ -139,7 +139,7 @@ extern void auc_alone_free(void);
 /*
  * Jobs that Slurm's own selection of nodes starts in a cycle: those that it could start, and the
  * auction does not, after a while; and those that are left to Slurm, in their turn. The agent's
- * thread alone; under the locks, but for auc_overdue_free().
+ * thread alone; under the locks, except for auc_overdue_free().
  */
 
 /* The queue begins; then its jobs in their order. */

@@ -63,7 +63,7 @@ static auc_range_t _bad(const char *text, const char *end, const char *what,
 	return AUC_RANGE_BAD;
 }
 
-/* The name from ':' to before the ':' at end; false if that is none. */
+/* The name from ':' to before the ':' at end; false if that is no name. */
 static bool _read_type(const char *from, const char *end, char *type)
 {
 	size_t len = (end > from) ? end - from - 1 : 0;

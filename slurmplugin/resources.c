@@ -314,7 +314,7 @@ extern int auc_share_device(const auc_snapshot_t *s, int n, uint8_t bin,
  *
  * Then each type of GPU that some node has beside another, up to what there is room for; jobs that
  * ask for such a type use one of it per GPU. Nodes of one type alone need none: masks tell them apart.
- * Then each other gres, and each type of it; shares of GPUs are none.
+ * Then each other gres, and each type of it; shares of GPUs do not count as one.
  */
 
 /* More than jobs that hold memory of one node. */

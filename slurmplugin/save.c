@@ -28,7 +28,7 @@
  * down loses lines; slurmd's jobs are gone then too, or Slurm finds them when it asks the nodes.
  *
  * What is in the file is in memory too, also while the file can't be written: when Slurm has
- * saved its state next, the file is written anew, and has no gap.
+ * saved its state next, the whole file is written, and has no gap.
  */
 
 /* A start is remembered so long even if it is saved: it may not be launched yet. */
@@ -217,7 +217,7 @@ static int _write_new(const char *path)
 	return fd;
 }
 
-/* The file anew. Whoever is killed meanwhile leaves the old one, which is as good, only longer. */
+/* Writes the whole file. Whoever is killed meanwhile leaves the old one, which is as good, only longer. */
 static void _rewrite(void)
 {
 	char *new = xstrdup_printf("%s.new", journal.path);
@@ -324,7 +324,7 @@ extern void auc_journal_close(bool discard)
  * Slurm has one thread that saves (state_save.c), which waits up to five seconds. Nobody else may
  * call dump_all_job_state(): it compares the file's time with the one that it wrote itself, and a
  * backup controller in control ends itself if they differ. So the thread is asked to end, for
- * which it first saves all that is asked for, and is started anew. (It ends when it finds nothing
+ * which it first saves all that is asked for, and is started again. (It ends when it finds nothing
  * to save, so not while things happen all the time; and the new one saves once more at the first
  * request.) Between sched_g_init() and sched_g_fini() nobody else ends it or joins it.
  *
@@ -362,7 +362,7 @@ static struct {
 
 /* The thread that runs _save(), if it is of a pool. */
 static struct {
-	pthread_mutex_t lock;	/* taken last, but for Slurm's on what is to be saved */
+	pthread_mutex_t lock;	/* taken last, except for Slurm's on what is to be saved */
 	pthread_cond_t wake, done;
 	bool inside;		/* it is in Slurm's function, or will be at once */
 	bool end;		/* it is to end */
@@ -387,7 +387,7 @@ static void _say_ended(void)
 	__atomic_store_n(&saver.ended, true, __ATOMIC_RELEASE);
 }
 
-/* Under own.lock, but for the time that it takes. */
+/* Under own.lock, except for the time that it takes. */
 static void _dump(bool all)
 {
 	uint64_t asked = own.asked;
@@ -513,7 +513,7 @@ static bool _join(void)
 	return true;
 }
 
-/* If the thread has ended it is started anew. RET whether it had */
+/* If the thread has ended it is started again. RET whether it had */
 static bool _turn_to(bool ours)
 {
 	if (!_join())
@@ -698,7 +698,7 @@ extern void auc_saver_close(int64_t wait_ms)
 	if (saver.ours && !saver.ending && !saver.closed)
 		_ask_to_end();
 	/*
-	 * However long it takes, where nobody else could start it anew: Slurm waits for it next, and
+	 * However long it takes, where nobody else could start it again: Slurm waits for it next, and
 	 * has no thread then for what is to be saved meanwhile.
 	 */
 	while (saver.ending && !saver.closed && !_turn_to(false) &&

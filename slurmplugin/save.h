@@ -49,7 +49,7 @@ extern void auc_journal_end(const job_record_t *job_ptr);
 extern int64_t auc_journal_rest_us(void);
 
 /* Where the journal is now, and: Slurm has saved what happened before a mark. The latter
- * may write the file anew. */
+ * may rewrite the file. */
 extern size_t auc_journal_mark(void);
 extern void auc_journal_forget(size_t mark, time_t now);
 
@@ -77,7 +77,7 @@ extern int auc_saver_save(const char *dir, int64_t wait_ms);
 extern int auc_saver_probe(const char *dir);
 
 /*
- * Whether Slurm's thread has not ended yet, as it was asked to; and: starts it anew if it has. As
+ * Whether Slurm's thread has not ended yet, as it was asked to; and: starts it again if it has. As
  * long as the first is so somebody has to do the second, or nothing is saved any more.
  */
 extern bool auc_saver_is_late(void);

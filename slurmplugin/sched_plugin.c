@@ -68,7 +68,7 @@ extern int init(void)
 
 /*
  * From 23.11 on a reconfiguration is a new slurmctld, which first of all has the slurmds start
- * anew too. These look at the steps they have, take the script of a batch job whose step
+ * again too. These look at the steps they have, take the script of a batch job whose step
  * is not quite there for a stray one, and delete it: the job fails.
  */
 extern void fini(void)

@@ -45,7 +45,7 @@
  */
 #define SOON_SECONDS 2
 
-/* Backfill has begun anew if it has not asked about a job of ours for so long. */
+/* Backfill has begun again if it has not asked about a job of ours for so long. */
 #define PASS_US 500000
 
 const char plugin_name[] = "Consumable resources, with exact placement by aucsched";
@@ -268,7 +268,7 @@ static void _mark_gpus(gres_job_state_t *request, int n, bitstr_t *gpus)
 	marked[n] = bit_copy(gpus);
 }
 
-/* What an earlier attempt has marked; stock code marks what it chooses anew. */
+/* What an earlier attempt has marked; stock code marks what it chooses again. */
 static void _unmark_gpus(job_record_t *job_ptr)
 {
 	gres_job_state_t *request = auc_gres_data(job_ptr->gres_list_req,

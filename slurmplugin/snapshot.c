@@ -261,7 +261,7 @@ static void _add_running(auc_snapshot_t *s)
 /*
  * The cluster as flat arrays: takes the snapshot, and owns its memory.
  *
- * Under the locks, but for auc_snapshot_free().
+ * Under the locks, except for auc_snapshot_free().
  */
 
 static void _clear(auc_snapshot_t *s, uint32_t cycle)

@@ -388,7 +388,7 @@ static bool _as_decided(const job_record_t *job_ptr, const auc_pin_t *pin,
 	return true;
 }
 
-/* A failed attempt leaves no trace in what the user is told, save for limits. */
+/* A failed attempt leaves no trace in what the user is told, except for limits. */
 static int _try(job_record_t *job_ptr, auc_pin_t *pin,
 		auc_select_hooks_t *hooks, int gpus)
 {

@@ -125,7 +125,7 @@ extern bool auc_start_row(const auc_snapshot_t *snapshot,
 
 /*
  * Asks stock Slurm whether the job of a row could have its pin if those of pin->victims had ended,
- * after all checks of a start. It is as it was afterwards, but for a task of an array, which is a
+ * after all checks of a start. It is as it was afterwards, except for a task of an array, which is a
  * job of its own then.
  * IN pin - a question, with pin->got
  * IN room - any of these cores will do for a job that is loose
@@ -161,7 +161,7 @@ extern auc_waits_t auc_holds_tend(auc_select_hooks_t *hooks,
 /*
  * For the starts that have to wait for others: asks Slurm whether these would do, preempts them,
  * and keeps the places. A start that has become possible meanwhile is made. After auc_start().
- * IN budget_us - who is not looked at by then bids anew
+ * IN budget_us - who is not looked at by then bids again
  * RET how many jobs have been preempted
  */
 extern uint32_t auc_preempt(const auc_snapshot_t *snapshot,

@@ -67,7 +67,7 @@ extern void auc_status_decided(auc_status_t *status,
 extern void auc_figure_add(auc_figure_t *figure, int64_t value);
 
 /*
- * Writes the file anew, so that a reader never sees half of it. The directory may be one
+ * Replaces the file, so that a reader never sees half of it. The directory may be one
  * where others write: no link of theirs is followed. What goes wrong is logged once. No lock;
  * the agent's thread.
  */

@@ -89,7 +89,7 @@ static bool _still_run(auc_hold_t *hold, job_record_t *job_ptr)
 	for (uint32_t i = 0; i < hold->victims_len; i++) {
 		job_record_t *victim = find_job_record(hold->victims[i]);
 
-		/* One that runs anew has not been preempted again. */
+		/* One that runs again has not been preempted again. */
 		if (!victim || !victim->preempt_time || !auc_holds_nodes(victim))
 			continue;
 		/* That of its grace. */
@@ -126,7 +126,7 @@ static auc_waits_t _tend(auc_hold_t *hold, auc_select_hooks_t *hooks,
 	auc_cores_free(idle);
 	if (!started) {
 		auc_missed(job_ptr, ESLURM_NODES_BUSY);
-		info("aucsched: the place of %pJ is given up, it bids anew",
+		info("aucsched: the place of %pJ is given up, it bids again",
 		     job_ptr);
 	}
 	return AUC_NOBODY;

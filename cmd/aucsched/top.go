@@ -15,7 +15,7 @@ import (
 	"github.com/aucsched/aucsched/internal/cli"
 )
 
-// clearScreen has a terminal begin anew at its top left.
+// clearScreen has a terminal begin again at its top left.
 const clearScreen = "\x1b[H\x1b[2J"
 
 func topCommand() *cobra.Command { return newTopCommand(time.Now, os.Getenv, cli.IsTerminal) }

@@ -49,7 +49,7 @@ type record struct {
 	bytes    int
 }
 
-// add adds a cycle to the file of path, which is written anew by each handle. An error ends the file, and
+// add adds a cycle to the file of path, which each handle begins with a new one. An error ends the file, and
 // is told once.
 func (r *record) add(path, settings string, in *C.aucsched_in, out *C.struct_aucsched_output) (err error) {
 	if path != r.path {

@@ -75,7 +75,7 @@ func versionCommand(root *cobra.Command) *cobra.Command {
 }
 
 // wordsBelow has commands that only have others below them, as cobra's completion, refuse words
-// that are none of these. Those below completion take no arguments.
+// that are not among these. Those below completion take no arguments.
 func wordsBelow(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		if sub.HasSubCommands() && !sub.Runnable() {
@@ -107,7 +107,7 @@ func help(c *cobra.Command, width int) string {
 	return text
 }
 
-// Reflow breaks the lines of paragraphs anew, and those of lists' entries, which are indented.
+// Reflow breaks the lines of paragraphs again, and those of lists' entries, which are indented.
 func Reflow(text string, width int) string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {

@@ -82,7 +82,7 @@ func (e *Engine) Settings() Settings { return e.settings }
 
 // Cycle decides on in. After an error, of type [*InputError] where the input as a whole is at fault
 // and [*PanicError] where this module is, out has no decision, and the Engine can be used again. A
-// fault of a single job, alternative, read or running job is none: see Output.Faults.
+// fault of a single job, alternative, read or running job is no error: see Output.Faults.
 func (e *Engine) Cycle(in *Input, out *Output) error {
 	begin := e.now()
 	err := guard(func() error { return e.cycle(in, out, begin) })

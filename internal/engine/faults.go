@@ -50,7 +50,7 @@ func (f *flaw) error() *InputError {
 }
 
 // faults are what is wrong with single elements of an input. They cost their job its part in the
-// cycle, or the element itself; the cycle goes on, lest one user's odd job stops it for all.
+// cycle, or the element itself; the cycle goes on, so that one user's odd job does not stop it for all.
 type faults struct {
 	count int
 	// an [*InputError], of the first job at fault, or of the first other element if

@@ -117,7 +117,7 @@ func (j *Job) fault(masks int, shared bool) (e flaw) {
 	return e
 }
 
-// leaveOutInvalid has jobs not take part of which the request is none, or an alternative, by the
+// leaveOutInvalid leaves out jobs of which the request or an alternative is invalid, by the
 // same rules as for whoever decides on it and judges the plan. Faults of a single field have been
 // told before, in the header's terms: what is left is how uses go with the rest of the request.
 func (s *snapshot) leaveOutInvalid(in *Input) {

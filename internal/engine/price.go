@@ -14,7 +14,7 @@ type Stake struct {
 	Cores     uint64 // that it holds, in all
 	Ran       int64  // seconds; a new run begins from nothing
 	Answers   uint64 // bit k: it may be preempted by jobs with bit k of Preempts
-	Cancelled uint8  // somebody has to submit it anew
+	Cancelled uint8  // somebody has to submit it again
 	Reserved  [7]uint8
 }
 

@@ -16,7 +16,7 @@ import (
 // Settings are what an [Engine] is opened with.
 type Settings struct {
 	Policy PolicyName
-	// Auction are the options of the auctions, but for Determiner, which Policy says;
+	// Auction are the options of the auctions, except for Determiner, which Policy says;
 	// IPSched those of ipsched.
 	Auction core.AuctionOptions
 	IPSched older.Options

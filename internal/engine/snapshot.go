@@ -15,7 +15,7 @@ const horizon = 1 << 40
 
 // memory is about how many bytes a cycle takes at most, by the lengths of the arrays alone: what
 // was measured, rounded up. Nothing has been allocated when it is asked. A length that is a fault
-// by itself counts as the greatest that is none, so that load says so.
+// by itself counts as the greatest valid one, so that load names it.
 func (in *Input) memory(o *core.AuctionOptions) (bytes float64) {
 	tables := float64(32 + 2*o.Reservations) // copies of what nodes have free
 	window := float64(min(len(in.Jobs), o.Window))

@@ -70,7 +70,7 @@ func (t *Table) Do(id int64, f func(*Handle) error) error {
 	return err
 }
 
-// Note keeps an error for LastError, as one that a cycle went on in spite of; nil is none.
+// Note keeps an error for LastError, as one that a cycle went on in spite of; nil: no error.
 func (h *Handle) Note(err error) {
 	if err == nil {
 		return

@@ -118,7 +118,7 @@ func (f *File) label(n, at int) string {
 // nameOf is the id or the name of the element at an offset, "" if it has none.
 func (f *File) nameOf(at int) string {
 	var x struct{ ID, Name string }
-	_ = json.NewDecoder(bytes.NewReader(f.text[at:])).Decode(&x) // of what is none there is none
+	_ = json.NewDecoder(bytes.NewReader(f.text[at:])).Decode(&x) // an element of another kind has none
 	return cmp.Or(x.ID, x.Name)
 }
 

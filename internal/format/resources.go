@@ -23,8 +23,8 @@ type Uses map[string]nodeset.Use
 // maxResourceName is how long the name of a further resource may be, in bytes.
 const maxResourceName = 64
 
-// CheckResource reports what is no name of a further resource: it is 1 to 64 printable characters
-// of ASCII, no space among them, and none of what a node has besides.
+// CheckResource returns an error for an invalid name of a further resource. A name is 1 to 64 printable
+// characters of ASCII without spaces, and not that of a field of nodes.
 func CheckResource(name string) error {
 	odd := func(c rune) bool { return c <= ' ' || c > '~' }
 	if name == "" || len(name) > maxResourceName || strings.ContainsFunc(name, odd) {

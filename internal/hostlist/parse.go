@@ -155,7 +155,7 @@ func parseNumber(s, item string) (int64, error) {
 	return int64(n), nil
 }
 
-// checkText admits what may stand in a name: printable ASCII but for the
+// checkText admits what may stand in a name: printable ASCII except for the
 // characters that have a meaning in a list.
 func checkText(s string) error {
 	for _, r := range s {

@@ -18,7 +18,7 @@ func (g *Generator) Generate(space *Space, variants []Variant, o Options, book *
 	g.makeBids(true)
 }
 
-// GenerateDraft is as Generate, save that book has the best draft only: of each job the bid that
+// GenerateDraft is as Generate, but book has the best draft only: of each job the bid that
 // this consists of. It is for those who only want to know where the jobs could be, and takes a part of
 // the time.
 func (g *Generator) GenerateDraft(space *Space, variants []Variant, o Options, book *Book) {

@@ -24,7 +24,7 @@ type exact struct {
 	steps   int
 	has     held
 	got     []nodeset.Segment                     // one node each
-	left    [exactParts + 1][exactNodes + 1]tally // by part and node: what nodes from there on can give at most; last: GPUs and cores
+	left    [exactParts + 1][exactNodes + 1]tally // by part and node: what this node and later ones can give at most; last: GPUs and cores
 	failed  map[moment]bool                       // what comes of it depends on nothing else, unless below
 	segs    []nodeset.Segment
 	sprawl  Sprawl

@@ -171,7 +171,7 @@ func (d *dealer) packUp(pieces []piece) {
 	}
 }
 
-// PackDown leaves as much as it can on nodes from the first on, but for one core.
+// PackDown leaves as much as it can on nodes from the first on, except for one core.
 func (d *dealer) packDown(pieces []piece) {
 	for _, p := range pieces {
 		one := p.nodes()

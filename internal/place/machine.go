@@ -190,7 +190,7 @@ func (m *Machine) fewestNodes(s *Spec) (int, error) {
 	if s.Uses != nil {
 		if _, err := m.fewestOf(s, nil); err == nil {
 			why = m.lacking(s)
-		} else if s.Coreless() { // of seats there is nothing to say
+		} else if s.Coreless() { // the table that it sees says nothing to users
 			why = err
 		}
 	}

@@ -27,7 +27,7 @@ func SizeOf(segs []nodeset.Segment) (z Size) {
 	return z
 }
 
-// LeastSize is that of which no allocation for s has less.
+// LeastSize is the least size of any allocation for s.
 func (s *Spec) LeastSize() Size { return s.sizeOn(s.Nodes.Min, s.GPUs.PerNode.Min) }
 
 // sizeOn is that of an allocation for s with so many nodes, each with that many GPUs.

@@ -340,7 +340,7 @@ type partsKey struct {
 	spec   Spec
 }
 
-// partsEnd is what a job has besides its parts.
+// partsEnd is what a job has in addition to its parts.
 type partsEnd struct {
 	parts  int
 	apart  uint32

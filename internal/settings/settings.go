@@ -177,7 +177,7 @@ func (s *Setting) Must() string {
 	return "must be " + strings.Join(s.Values[:last], ", ") + " or " + s.Values[last]
 }
 
-// Parse reads a value, times in seconds; false if it is none.
+// Parse reads a value, times in seconds; false if it is invalid.
 func (s *Setting) Parse(text string) (int64, bool) {
 	if s.Values != nil {
 		i := slices.Index(s.Values, text)

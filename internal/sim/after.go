@@ -69,7 +69,7 @@ func (s *simulator) checkAfter(waiting []int32, number map[string]int32) error {
 	return nil
 }
 
-// release has those jobs come that wait for the end of one, at their own time at the soonest. Their
+// release has those jobs come that wait for the end of one, at their own time at the earliest. Their
 // priority is no higher than that of any that has come, as for jobs that are submitted then.
 func (s *simulator) release(before int32, end int64) {
 	for _, i := range s.after[before] {

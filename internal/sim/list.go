@@ -34,8 +34,8 @@ func DefaultList() ListOptions {
 //
 // In all else it is [Backfill]: jobs get the nodes that Slurm would choose, reservations are of
 // whole nodes and bf_resolution wide, and MaxJobTest bounds how many jobs it looks at. Only the
-// head's start is exact: Slurm lets running jobs end in groups, wider ones the later they are, so
-// that a reservation may move back from one cycle to the next.
+// head's start is exact: Slurm lets running jobs end in groups, which widen with time, so that a
+// reservation may move back from one cycle to the next.
 type List struct {
 	Backfill
 	order   Order         // behind the head

@@ -29,7 +29,7 @@ func NewBackfill(o BackfillOptions) (*Backfill, error) {
 func (b *Backfill) Name() string { return "backfill" }
 
 // Decide implements [core.Policy]. The plan has decisions for the jobs that start
-// and for those that it looked at in vain. Expected is given to those for which
+// and for those that it looked at without success. Expected is given to those for which
 // nodes were reserved.
 func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, p *core.Plan) (err error) {
 	if slices.ContainsFunc(s.Claims, func(c core.Claim) bool { return c.Reservation != "" && c.Until > s.Now }) {

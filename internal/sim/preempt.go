@@ -35,7 +35,7 @@ func (b *Backfill) start(i int, segs []nodeset.Segment) error {
 	return nil
 }
 
-// begin finds them. As with preempt_youngest_first those go first that came last, but for those
+// begin finds them. As with preempt_youngest_first those go first that came last, except for those
 // that are being stopped, whose price is 1.
 func (p *stoppable) begin(s *core.Snapshot) error {
 	p.order, p.chosen, p.gone, p.nodes, p.fit.ready = p.order[:0], p.chosen[:0], p.gone[:0], p.nodes[:0], false

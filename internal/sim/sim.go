@@ -21,12 +21,12 @@ const (
 type Config struct {
 	// Nodes is the machine, in node order.
 	Nodes []nodeset.Capacity
-	// Resources are what the nodes have besides. Jobs' Uses number them in this order.
+	// Resources are what else the nodes have. Jobs' Uses number them in this order.
 	Resources []Resource
 	// Interval is the scheduling interval in seconds, at least 1: the policy
 	// decides at multiples of it, if jobs have come or gone since the last time.
 	Interval int64
-	// Priorities, if set, rank the pending jobs anew before each cycle, in place of
+	// Priorities, if set, rank the pending jobs again before each cycle, in place of
 	// the priorities that the jobs come with. A changed order alone does not
 	// bring about a cycle.
 	Priorities Priorities
@@ -164,7 +164,7 @@ type ranking struct {
 	next       int64   // when they are ranked again
 }
 
-// Priorities rank the pending jobs anew before each cycle, or every Config.PriorityPeriod.
+// Priorities rank the pending jobs again before each cycle, or every Config.PriorityPeriod.
 type Priorities interface {
 	// Priority is that of a pending job at the second now, from 1 to
 	// core.MaxPriority. It depends on its arguments only.

@@ -77,7 +77,7 @@ type strandedMeter struct {
 	kinds   []waitingKind
 	special int // of kinds: those that are not plain
 	// need[g] is the fewest free cores with which a node of g free GPUs can serve a
-	// waiting job of a plain kind; made anew when a demand comes or goes.
+	// waiting job of a plain kind; made again when a demand comes or goes.
 	need           [bids.MaxGPUsPerNode + 1]int
 	stale          bool
 	wanted         int64 // parts of GPUs that waiting jobs ask for

@@ -67,8 +67,8 @@ func (s *Search) Begin(now int64, nodes, kinds int) {
 	s.Jobs = s.Jobs[:0]
 }
 
-// At goes on to second t, from which on more is free. Times ascend; those that are near each other
-// are one, the later.
+// At goes on to second t, from which on more is free. Times ascend; of those that are near each other
+// the last counts.
 func (s *Search) At(t int64) {
 	last := len(s.base.at) - 1
 	if last > 0 && t-s.near <= (s.near-s.base.at[0])/snap {

@@ -10,8 +10,8 @@ import (
 // all, as cores.
 const MaxKinds = 6
 
-// snap is by which part of the way ahead the end of a job may be put off to that of another, lest
-// there are as many steps as jobs.
+// snap is by which part of the way ahead the end of a job may be put off to that of another, so that
+// there are fewer steps than jobs.
 const snap = 16
 
 // table is what nodes have free, from some moments on: its steps.

@@ -326,7 +326,7 @@ var wanted = []struct {
 		func(p *Past) bool { return p.CountsMemory }},
 	{[]string{"State"}, "jobs that were cancelled or still run can't be told from others", nil},
 	{[]string{"Eligible"}, "waits count from the submission: dependencies and begin times count as waits", nil},
-	{[]string{"Priority"}, "jobs come in the order of their submission: fair share and the like are void", nil},
+	{[]string{"Priority"}, "jobs come in the order of their submission: fair share and so on are void", nil},
 	{[]string{"ReqNodes", "NNodes", "AllocNodes", "ReqTRES", "AllocTRES"}, "jobs ask for CPUs only, wherever they are", nil},
 	{[]string{"AllocCPUS", "NCPUS", "AllocTRES"}, "jobs have the CPUs that they asked for, not those that they got", nil},
 	{[]string{"User", "UID"}, "there is no table by user", nil},

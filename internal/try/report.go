@@ -66,7 +66,7 @@ type Report struct {
 	// simulated and not counted.
 	Before int `json:"before"`
 	// Missing are columns that the accounts lack. Verdict is "agrees", "short" (waits are too short
-	// to compare), "apart", "void" (for want of a column) or "none" (no job counts); only the first
+	// to compare), "apart", "void" (without a column) or "none" (no job counts); only the first
 	// two have the rest say something of the site.
 	Missing []Missing `json:"missing,omitempty"`
 	Judged  Judgement `json:"verdict"`

@@ -17,7 +17,7 @@ type Job struct {
 	// it has; 0: it stays.
 	Leaves int64
 	// After is the ID of a job that has to end before this one is submitted, Think seconds later at
-	// the soonest; empty: there is none. No job may come after itself, by whatever way.
+	// the earliest; empty: there is none. No job may come after itself, by whatever way.
 	After string
 	Think int64
 	// Work is for how many seconds its cores count as work done, if that is not Duration: a job

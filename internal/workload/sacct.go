@@ -237,7 +237,7 @@ func (s *sacctReader) sum(text string) uint64 {
 	return maphash.String(s.seed, text)
 }
 
-// nowhere is why a job with those times is none to replay all the same; empty for most.
+// nowhere says why a job with these times cannot be replayed; empty for most.
 func (s *sacctReader) nowhere(t *sacctTimes) string {
 	req, alloc := s.tres("reqtres"), s.tres("alloctres")
 	gave := s.hasAny([]string{"AllocCPUS", "NCPUS", "AllocTRES"})

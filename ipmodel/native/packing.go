@@ -46,7 +46,7 @@ type run struct {
 type rowState struct {
 	slack   int64
 	open    int32 // the number of levels that fit
-	first   int32 // of its seats
+	first   int32 // of its slots
 	sitting int32 // how many of them are taken
 }
 
@@ -139,7 +139,7 @@ func (k *packing) setRowCols(p *problem) {
 	}
 }
 
-// setSeats gives each row a seat for every group with a column in it, and no more than
+// setSeats gives each row a slot for every group with a column in it, and no more than
 // fit at once.
 func (k *packing) setSeats(p *problem) {
 	k.rows = k.rows[:0]
@@ -292,8 +292,8 @@ type ranking struct {
 	stale bool      // there are new prices
 }
 
-// promote exchanges the column at a place with the one half way to the front. Place -1 is
-// none.
+// promote exchanges the column at a place with the one half way to the front. Place -1 has
+// no column.
 func (k *ranking) promote(at int) {
 	if at > 0 {
 		k.cols[at], k.cols[at/2] = k.cols[at/2], k.cols[at]
@@ -304,7 +304,7 @@ func (k *ranking) promote(at int) {
 // in about once in seventeen times.
 const demoteBy = 32
 
-// demote exchanges the column at a place with one somewhat behind. Place -1 is none.
+// demote exchanges the column at a place with one somewhat behind. Place -1 has no column.
 func (k *ranking) demote(at int) {
 	if to := at + 1 + at/demoteBy; at >= 0 && to < len(k.cols) {
 		k.cols[at], k.cols[to] = k.cols[to], k.cols[at]

@@ -12,7 +12,7 @@ import (
 //
 // bounds the worth of every feasible choice from above (a required group's maximum
 // is not cut off at 0). Steps along subgradients lower L. Products are converted to
-// float64 by themselves, lest a machine with fused multiply-add go another way.
+// float64 by themselves, as a machine with fused multiply-add would go another way.
 type prices struct {
 	l, best  []float64 // current multipliers, and those of the least bound
 	use      []float64 // by row: what the relaxed choice takes

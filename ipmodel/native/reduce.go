@@ -8,7 +8,7 @@ import (
 )
 
 // problem is a model without what can't matter, in the arrays that the stages
-// share. Groups and columns are numbered anew.
+// share. Groups and columns are numbered again.
 type problem struct {
 	worth    []int64
 	group    []int32 // column -> group

@@ -104,7 +104,7 @@ func (c *clock) reads() time.Time {
 
 // enumeration tries all choices that the prices do not exclude, group by group, the one with the
 // fewest columns left first: branch and bound (Land and Doig 1960) with the bound of prices.go. It
-// settles small windows, and gives up on others. It can be stopped, and goes on where it was.
+// settles small windows, and gives up on others. It can be stopped, and continues where it was.
 type enumeration struct {
 	price  []int64 // by row, in whole units of worth
 	net    []int64 // by column: worth net of prices

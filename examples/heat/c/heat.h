@@ -25,7 +25,7 @@ void grid_init(struct grid *g, int n, int rank, int ranks);
 /* One step of all ranks. */
 void grid_step(struct grid *g, MPI_Comm all);
 
-/* Hands rows on. Rank r of all has block was[r] of before blocks, and gets block is[r] of after; -1 is none. */
+/* Hands rows on. Rank r of all has block was[r] of before blocks, and gets block is[r] of after; -1: no block. */
 void grid_spread(struct grid *g, MPI_Comm all, const int *was, int before, const int *is, int after);
 
 /* FNV-1a, 64 bits, of the bytes of all rows, at rank 0. */
@@ -51,7 +51,7 @@ struct team {
 	MPI_Comm all;                 /* of all groups */
 	MPI_Comm inter[MAX_PLACES];   /* by which this group, or a later one, joined */
 	MPI_Comm merged[MAX_PLACES];  /* of the groups up to this one */
-	char port[MPI_MAX_PORT_NAME]; /* of this group's first rank, but for the first group */
+	char port[MPI_MAX_PORT_NAME]; /* of this group's first rank, except for the first group */
 };
 
 /* A group begins alone. */

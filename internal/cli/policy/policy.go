@@ -237,7 +237,7 @@ func (f *Flags) WarnOfOld(flags *pflag.FlagSet) {
 	})
 }
 
-// Complete has the shell offer the values of the flags of policies, but for such as have theirs.
+// Complete has the shell offer the values of the flags of policies, except for such as have theirs.
 func (f *Flags) Complete(c *cobra.Command) {
 	cli.CompleteFlag(c, "policy", Names()...)
 	cli.CompleteFlag(c, "preset", settings.Names()...)

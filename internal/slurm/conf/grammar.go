@@ -99,7 +99,7 @@ func cutContinuation(line string) (part string, more bool) {
 	return end[:len(end)-1], true
 }
 
-// unescape drops backslashes but for those that follow one.
+// unescape drops backslashes except for those that follow one.
 func unescape(line string) string {
 	if strings.IndexByte(line, '\\') < 0 {
 		return line

@@ -44,7 +44,7 @@ type Job struct {
 	Priority                  int64 // below 0: nothing is said
 
 	Change    bool // and not a submission
-	Elsewhere bool // other partitions besides; a change: to this one, or away from it
+	Elsewhere bool // other partitions as well; a change: to this one, or away from it
 	NoScript  bool
 	Array     bool
 	Het       bool
@@ -94,7 +94,7 @@ func (j *Job) refused() string {
 	case j.Elsewhere && j.Change:
 		return "jobs can't be moved to it, or away from it"
 	case j.Elsewhere:
-		return "its jobs can't have other partitions besides"
+		return "its jobs can't have other partitions as well"
 	case j.NoScript:
 		return "its jobs are batch jobs: use sbatch"
 	case j.Array:
@@ -146,7 +146,7 @@ func (j *Job) submit() (a Answer, err error) {
 // settle looks whether the partition has the cores, and who says that the job is urgent: with
 // auc_invasic_urgent=QOS that QOS, and nothing else does; who may have it Slurm says only if it enforces
 // QOS. With auc_invasic_urgent=* each job says so itself. Otherwise no job is urgent: it takes cores from
-// those of other users. anew: the user has asked.
+// those of other users. With `anew` the user has asked.
 func (j *Job) settle(w *want, anew bool) error {
 	if w.low > j.MostCores {
 		return j.refuse("it has less cores")

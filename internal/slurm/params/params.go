@@ -176,7 +176,7 @@ func (k *known) wrong(value string) string {
 	return ""
 }
 
-// Instead says what became of a setting that earlier versions had; "" if it is none of these.
+// Instead says what became of a setting that earlier versions had; "" for all others.
 func Instead(name string) string { return gone[name] }
 
 // Given is a word of SchedulerParameters that begins with "auc_".

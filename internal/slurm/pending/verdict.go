@@ -106,7 +106,7 @@ var left = map[string]word{
 	"oversubscribe": {"it shares cores with other jobs", "do without --oversubscribe and --overcommit"},
 	"features": {"it asks for counts of nodes by feature, or prefers some",
 		"ask for -C a, a&b, a|b or [a|b], without counts and --prefer"},
-	"nodelist": {"it names some of its nodes and wants others besides", "name all of its nodes with --nodelist, or none"},
+	"nodelist": {"it names some of its nodes and wants others as well", "name all of its nodes with --nodelist, or none"},
 	"segment": {"its segments do not divide its nodes, or are not alike for the auction",
 		"give a --segment that divides the number of nodes and fits a block"},
 	"blocks": {"it has several blocks, between which Slurm chooses by size", "ask for nodes that fit into one block, or for --segment"},

@@ -49,7 +49,7 @@ import (
 // thing is better than there: with --contiguous and a limit on nodes Slurm may leave
 // gaps; here such a job gets the lowest nodes of the set that hold it without any.
 //
-// With a Tree it chooses as topology/tree has it choose (_eval_nodes_topo), but for contiguous
+// With a Tree it chooses as topology/tree has it choose (_eval_nodes_topo), except for contiguous
 // jobs.
 //
 // The zero Selector is ready. It keeps scratch memory only.

@@ -109,7 +109,7 @@ func (m *Samples) add(s *Sample) {
 
 // Line is what is known of a run of a job at the moment, and nothing is remembered of it: readers
 // put lines of the same run together. So a file may lose its beginning, and a slurmctld that starts
-// anew need not read it.
+// again need not read it.
 type Line struct {
 	Job       int64  `json:"job"` // of a task: its array's
 	Task      *int64 `json:"task,omitempty"`

@@ -14,7 +14,7 @@ import (
 // Jobs that are listed one by one.
 const mostOnPage = 5000
 
-// MostRows is how many partitions, users and the like a table for people lists: those with the most
+// MostRows is how many partitions, users and so on a table for people lists: those with the most
 // jobs. JSON has them all.
 const MostRows = 100
 

@@ -74,7 +74,7 @@ func TestInvasiveRefused(t *testing.T) {
 		"--array=1-2":                    "partition invasic: its jobs can't be arrays",
 		"--begin=now+1hour":              "can't have --begin",
 		"-N2":                            "its jobs have one node",
-		"-p invasic,p":                   "its jobs can't have other partitions besides",
+		"-p invasic,p":                   "its jobs can't have other partitions as well",
 		"-n99":                           "partition invasic: it has less cores",
 		"--comment=invasic=5-8":          "partition invasic: it has less cores",
 	} {
