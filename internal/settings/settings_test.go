@@ -93,7 +93,7 @@ func list() string {
 	for _, p := range Presets {
 		names = append(names, p.Name)
 	}
-	line("preset", "NAME", strings.Join(names, ", ")+"; what is given besides comes on top (docs/reference/settings.md):")
+	line("preset", "NAME", strings.Join(names, ", ")+"; what else is given comes on top (docs/reference/settings.md):")
 	for _, s := range All[:7] {
 		values := strings.Join(s.Values, "|")
 		if values == "" {
