@@ -112,7 +112,7 @@ func (a *awards) decideJob(s *Snapshot, j int, in *stages, p *Plan) error {
 	return nil
 }
 
-// decideOthers gives what is left over to jobs without a seat in the window: those that have none for
+// decideOthers gives what is left over to jobs that take no part in the window: those that do not for
 // their quotas' sake, and those behind it, in queue order, until Depth of these have found no place that
 // ask for what nobody before them did. Of so many jobs the plan says why they wait.
 func (a *awards) decideOthers(s *Snapshot, in *stages, p *Plan) error {
@@ -156,7 +156,7 @@ func (a *awards) decideOthers(s *Snapshot, in *stages, p *Plan) error {
 // mostLooked is how many times Depth jobs are looked at behind the window, however alike they are.
 const mostLooked = 16
 
-// decideOther decides on the job that d is on, which has no seat in the window.
+// decideOther decides on the job that d is on, which takes no part in the window.
 func (a *awards) decideOther(s *Snapshot, d *Decision, in *stages, p *Plan) error {
 	w := &in.window
 	job := w.asks(s.Pending[d.Job], false)

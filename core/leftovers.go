@@ -167,7 +167,7 @@ func (f *leftovers) full(job *Job) bool {
 	return cores == 0 && !job.mayBeCoreless() && job.Preempts&f.in.preemption.classes == 0
 }
 
-// fillRead is fill for the job that was read last and that d is on, which has no seat in the window.
+// fillRead is fill for the job that was read last and that d is on, which takes no part in the window.
 func (f *leftovers) fillRead(s *Snapshot, job *Job, d *Decision, p *Plan) error {
 	w := &f.in.window
 	from := w.addRead(s, job)
