@@ -18,7 +18,6 @@ import (
 // elsewhere are the blocks marked bash that TestPagesRun does not run, by page and first words, and
 // who runs them. Of "parsed" ones TestCommandsParse reads the commands with their real flags.
 var elsewhere = []struct{ page, begins, by string }{
-	{"benchmarks/locality/README.md", "aucsched simulate --policy lem", "parsed: needs the authors' log"},
 	{"docs/howto/install.md", "rpmbuild", "make package-test"},
 	{"docs/howto/install.md", "make slurm-plugins", "make slurm-matrix"},
 	{"docs/howto/install.md", "apt install", "make package-test"},
@@ -27,13 +26,10 @@ var elsewhere = []struct{ page, begins, by string }{
 	{"docs/howto/install.md", "grep aucsched:", "scripts/tutorial.sh"},
 	{"docs/howto/monitor.md", "aucsched metrics", "parsed: needs a Slurm; internal/slurm/metrics tests them"},
 	{"docs/howto/pilot.md", "aucsched shadow", "scripts/tutorial.sh"},
-	{"docs/howto/preset.md", "aucsched try", "parsed: needs a site's accounts"},
-	{"docs/howto/try.md", "aucsched try", "parsed: needs a site's accounts; internal/try tests it"},
 	{"docs/howto/try.md", "make emulation", "parsed: needs a Slurm; make slurm-test"},
 	{"docs/reference/commands.md", "source", "parsed: writes to the shell's directories"},
 	{"docs/reference/requests.md", "sbatch", "make slurm-test"},
 	{"docs/reference/slurm-versions.md", "make slurm-matrix", "hours: the command itself"},
-	{"docs/reference/workloads.md", "aucsched simulate", "parsed: needs a trace and its machine"},
 	{"docs/tutorials/embed-c.md", "go build", "go test ./cshim"},
 	{"docs/tutorials/embed-c.md", "cc ", "go test ./cshim"},
 	{"docs/tutorials/first-window.md", "git clone", "scripts/newcomer.sh"},

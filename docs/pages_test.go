@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // Blocks marked console are what a reader types and sees: all of a page are run in one directory, in
@@ -45,7 +47,13 @@ func TestPagesRun(t *testing.T) {
 			if strings.Contains(string(text), " examples/") {
 				require.NoError(t, os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join(root, "examples"))))
 			}
-			writeTrace(t, filepath.Join(dir, "trace.swf.gz"))
+			files := inputs(name)
+			if files == nil {
+				files = map[string]string{"trace.swf.gz": pack(hourly())}
+			}
+			for file, text := range files {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644))
+			}
 			env := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "AUCSCHED="+root, "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")
 			for _, s := range steps {
 				if s.file != "" {
@@ -59,7 +67,7 @@ func TestPagesRun(t *testing.T) {
 				}
 				shell, command := "sh", s.command
 				if s.script {
-					shell, command = "bash", "set -eo pipefail\n"+s.text
+					shell, command = "bash", "set -eo pipefail\n"+strings.ReplaceAll(s.text, "/etc/slurm/", "")
 				}
 				c := exec.Command(shell, "-c", command)
 				c.Dir, c.Env = dir, env
@@ -87,19 +95,23 @@ func watch(t *testing.T, root string) {
 	}))
 }
 
-// writeTrace makes the trace that readers have: a job each hour of eight days, on 16 cores.
-func writeTrace(t *testing.T, path string) {
-	t.Helper()
-	f, err := os.Create(path)
-	require.NoError(t, err)
-	w := gzip.NewWriter(f)
-	fmt.Fprintln(w, "; MaxProcs: 16")
+// hourly is a trace as readers have: a job each hour of eight days, on 16 cores, with 2^30 bytes.
+func hourly() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, "; MaxProcs: 16")
 	for i := range 8 * 24 {
 		run, cores := 3600*(1+i%5), 1+i*7%16
-		fmt.Fprintln(w, i+1, 3600*i, -1, run, cores, -1, -1, cores, run, -1, 1, 1, 1, -1, 1, 1, -1, -1)
+		fmt.Fprintln(&b, i+1, 3600*i, -1, run, cores, -1, -1, cores, run, 1<<30, 1, 1, 1, -1, 1, 1, -1, -1)
 	}
-	require.NoError(t, w.Close())
-	require.NoError(t, f.Close())
+	return b.String()
+}
+
+func pack(text string) string {
+	var b strings.Builder
+	w := gzip.NewWriter(&b)
+	_, _ = w.Write([]byte(text))
+	_ = w.Close()
+	return b.String()
 }
 
 func pagesToRun(t *testing.T, root string) []string {
@@ -210,4 +222,35 @@ func TestFieldsOfWindows(t *testing.T) {
 			assert.Contains(t, string(page), "`"+name+"`")
 		}
 	}
+}
+
+// inputs are files that readers of a page have of their own: a site's accounts and slurm.conf, logs.
+func inputs(page string) map[string]string {
+	switch page {
+	case "docs/howto/try.md", "docs/howto/preset.md":
+		var b strings.Builder
+		b.WriteString(strings.ReplaceAll(workload.PastFormat, ",", "|") + "\n")
+		for i := range 40 {
+			at := fmt.Sprintf("2026-01-01T%02d:%02d:00", i/6, i%6*10)
+			end := fmt.Sprintf("2026-01-01T%02d:%02d:00", i/6+1, i%6*10)
+			fmt.Fprintf(&b, "%d|%s|%s|%s|3600|90|4|4|1|1|cpu=4|cpu=4|COMPLETED|%d|u%d|%s|p||||n%d\n", i, at, at, end, 100-i, i%3, at, i%6+1)
+		}
+		return map[string]string{"jobs.txt": b.String(), "slurm.conf": "NodeName=n[1-6] CPUs=4\nPartitionName=p Nodes=ALL\n"}
+	case "docs/reference/workloads.md":
+		return map[string]string{
+			"slurm.conf":                   "NodeName=n[1-8] CPUs=16\nPartitionName=p Nodes=ALL\n",
+			"topology.yaml":                "- {topology: t, cluster_default: true, tree: {switches: [{switch: s1, nodes: 'n[1-8]'}]}}\n",
+			"jobs.swf":                     hourly(),
+			"openb_node_list_all_node.csv": "sn,cpu_milli,memory_mib,gpu,model\na,32000,262144,0,\nb,64000,262144,2,T4\n",
+			"openb_pod_list_default.csv": "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n" +
+				"p0,12000,16384,1,1000,,LS,Running,0,600,0\np1,6000,12288,1,460,T4,LS,Running,10,900,10\n",
+		}
+	case "docs/explanation/results.md":
+		return map[string]string{"metacentrum-wagap-2013.swf": hourly(), "machine.txt": "zewura[1-20] cores=80 memory=517018\n" +
+			"zegox[1-48] cores=12 memory=91832\n"}
+	case "benchmarks/locality/README.md":
+		return map[string]string{"cluster.txt": "{ id: 0 memory: 128 bandwidth: 0.1 core: 20 }\n", "trace.swf": hourly(), "jobs.txt": "{ id: 1 subtime: 0 " +
+			"delay: 100 walltime: 3600 cores: 4 user: u data: 7 data_size: 25.6 workload: 1 start_time_from_history: 0 start_node_from_history: 1 }\n"}
+	}
+	return nil
 }
