@@ -449,7 +449,7 @@ func (l *life) forgetLate() {
 func (l *life) hear(o *Outcome) string {
 	for _, x := range o.Waits {
 		id := l.w.Jobs[x.Job].ID
-		if was, ok := l.told[id]; ok && !l.w.planned() {
+		if was, ok := l.told[id]; ok && !l.w.bends() {
 			if x.Kept && x.Expected > was || l.w.Now >= was {
 				return fmt.Sprintf("%s was told %d and is told %d (%v) at %d: %q", id, was, x.Expected, x.Kept, l.w.Now, x.Reason)
 			}

@@ -259,12 +259,12 @@ func (w *World) pass() bool {
 	return true
 }
 
-// planned says of presets that plan over time: jobs may change places within caps.
-func (w *World) planned() bool { return w.Preset != "none" && w.Preset != "packed" }
+// bends says of presets that jobs may change places within caps.
+func (w *World) bends() bool { return w.Preset != "none" }
 
 // timesKept decides again and again as jobs end by their limits and nothing else happens. Who was
-// told a time starts by then, and is never told a later one. With a preset that plans a told job may
-// have to wait for as long as the last one would if all were served in queue order.
+// told a time starts by then, and is never told a later one. With a preset a told job may have to
+// wait for as long as the last one would if all were served in its order.
 func timesKept(w *World, o *Outcome) string {
 	h := hearing{told: map[string]int64{}, o: o}
 	h.hear(w)
@@ -303,7 +303,7 @@ func (h *hearing) hear(w *World) string {
 		clear(h.told)
 	}
 	h.at = w.Now
-	if w.planned() {
+	if w.bends() {
 		h.latest = max(h.latest, w.inOrder())
 	}
 	for _, x := range h.o.Waits {
@@ -315,7 +315,7 @@ func (h *hearing) hear(w *World) string {
 			}
 			continue
 		}
-		if w.planned() {
+		if w.bends() {
 			was = max(was, h.latest)
 		}
 		switch {
@@ -323,22 +323,49 @@ func (h *hearing) hear(w *World) string {
 			return fmt.Sprintf("%s was told %d and is told %d", id, h.told[id], x.Expected)
 		case w.Now >= was:
 			return fmt.Sprintf("%s was told %d and waits at %d: %q", id, h.told[id], w.Now, x.Reason)
-		case x.Kept && !w.planned():
+		case x.Kept && !w.bends():
 			h.told[id] = x.Expected
 		}
 	}
 	return ""
 }
 
-// inOrder is when the last job starts, if all have their earliest places in queue order. Of long
-// queues it is not known.
+// inOrder is when the last job starts, if all have their earliest places in the order of the queue, or
+// that of the preset's patience. Of long queues it is not known.
 func (w *World) inOrder() (latest int64) {
 	if len(w.Jobs) > 10 {
 		return w.Now + Endless
 	}
+	latest = w.lastOf(w.Jobs)
+	if patience := w.Options().Patience; patience > 0 {
+		for _, half := range []float64{2, math.Inf(1)} {
+			jobs, rank := slices.Clone(w.Jobs), w.ranks(patience, w.work()/half)
+			slices.SortStableFunc(jobs, func(a, b Job) int { return cmp.Compare(rank(&b), rank(&a)) })
+			latest = max(latest, w.lastOf(jobs))
+		}
+	}
+	return latest
+}
+
+// ranks are by priority times shares of cores and GPUs and the wait in units of patience, and 2 more if
+// the limit is longer than a time.
+func (w *World) ranks(patience int64, long float64) func(*Job) float64 {
+	cores, gpus := w.sums()
+	return func(j *Job) float64 {
+		c, g := j.least()
+		sum := c/cores + g/gpus + float64(j.Waited)/float64(patience)
+		if float64(j.Limit) > long {
+			sum += 2
+		}
+		return sum * float64(j.Priority)
+	}
+}
+
+// lastOf is when the last of the jobs starts, if all have their earliest places one after the other.
+func (w *World) lastOf(jobs []Job) (latest int64) {
 	claims := slices.Clone(w.Running)
-	for j := range w.Jobs {
-		job, b := &w.Jobs[j], budget{20_000}
+	for j := range jobs {
+		job, b := &jobs[j], budget{20_000}
 		at := w.earliest(job, w.Now, claims, &b)
 		if at == math.MaxInt64 {
 			continue
@@ -347,6 +374,45 @@ func (w *World) inOrder() (latest int64) {
 		w.joint(claims, []kept{{job, at}}, &b, func(all []Claim) bool { claims = all; return false })
 	}
 	return latest
+}
+
+// sums are the machine's cores and GPUs.
+func (w *World) sums() (cores, gpus float64) {
+	for _, n := range w.Nodes {
+		cores, gpus = cores+float64(n.Cores), gpus+float64(n.GPUs)
+	}
+	return max(cores, 1), max(gpus, 1)
+}
+
+// least are the cores and GPUs that a job's first way asks for at least.
+func (j *Job) least() (cores, gpus float64) {
+	for k := range j.Ways[0].Parts {
+		p := &j.Ways[0].Parts[k]
+		n := max(p.MinNodes, 1)
+		cores += float64(max(p.Cores, n*p.Tasks))
+		gpus += float64(n * p.MinGPUs)
+	}
+	return cores, gpus
+}
+
+// work is in how many seconds the machine could be done with all that runs and waits.
+func (w *World) work() float64 {
+	cores, gpus := w.sums()
+	var c, g float64
+	for i := range w.Running {
+		for _, p := range w.Running[i].Pieces {
+			c += float64(w.Running[i].To-w.Now) * float64(p.Cores)
+			g += float64(w.Running[i].To-w.Now) * float64(p.GPUs)
+		}
+	}
+	for j := range w.Jobs {
+		if w.earliest(&w.Jobs[j], w.Now, nil, &budget{20_000}) == math.MaxInt64 {
+			continue // it can never run
+		}
+		least, gpus := w.Jobs[j].least()
+		c, g = c+float64(w.Jobs[j].Limit)*least, g+float64(w.Jobs[j].Limit)*gpus
+	}
+	return max(c/cores, g/gpus)
 }
 
 func idleFirst(w *World, o *Outcome) string {
