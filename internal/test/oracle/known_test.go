@@ -18,6 +18,7 @@ var known = []violation{
 	{"2", "endless preempt strict", "a place is kept for a job that could run for ever where it is free now: seed 80315220", 1_000_000},
 	{"3b", "reserved preempt", "a stop beside a reservation puts off a place that was told: seeds 80010072, 80647978", 500_000},
 	{"3b", "quota", "of each quota only the first who waits for it has a place kept: the next one may come first", 0},
+	{"3b", "packed", "places are kept by patience, and who has it most changes as work is done: seed 96012370", 10_000},
 	{"3b", "endless preempt", "a job that could not stop an endless one may do so later, in the place of one behind it", 20_000},
 	{"3b", "default", "each cycle plans anew, and keeps its caps alone", 2000},
 	{"3b", "short", "each cycle plans anew, and keeps its caps alone", 2000},

@@ -364,8 +364,9 @@ func (w *World) ranks(patience int64, long float64) func(*Job) float64 {
 // lastOf is when the last of the jobs starts, if all have their earliest places one after the other.
 func (w *World) lastOf(jobs []Job) (latest int64) {
 	claims := slices.Clone(w.Running)
-	for j := range jobs {
-		job, b := &jobs[j], budget{20_000}
+	for _, one := range jobs {
+		one.Ways = w.compact(one.Ways)
+		job, b := &one, budget{20_000}
 		at := w.earliest(job, w.Now, claims, &b)
 		if at == math.MaxInt64 {
 			continue
