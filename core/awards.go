@@ -20,9 +20,6 @@ type awards struct {
 // lost, and checks the whole by allocating it.
 func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 	a.left.reset(in, c)
-	if in.reservations.on {
-		in.reservations.claims.restart(s.Nodes)
-	}
 	if err := a.takeWinners(in); err != nil {
 		return err
 	}
@@ -75,9 +72,6 @@ func (a *awards) takeWinners(in *stages) error {
 		v := &in.window.variants[bid.Job]
 		if err := a.left.rest.Take(&v.Spec, in.winners.by.Allocation(i), v.Crosses); err != nil {
 			return fmt.Errorf("the solver's choice is not feasible: job %s: %w", in.window.jobs[j].ID, err)
-		}
-		if err := in.reservations.starts(&v.Spec, in.winners.by.Allocation(i), in.window.jobs[j].TimeLimit); err != nil {
-			return fmt.Errorf("job %s: %w", in.window.jobs[j].ID, err)
 		}
 		if in.reservations.guarded[j].reserved {
 			in.reservations.waive(&in.window, j)

@@ -4,7 +4,6 @@ package core
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
@@ -142,19 +141,8 @@ func (f *leftovers) give(job *Job, v *market.Variant, from int, d *Decision, p *
 	if err := f.rest.Take(&v.Spec, segs, v.Crosses); err != nil {
 		return fmt.Errorf("job %s: left-overs: %w", job.ID, err)
 	}
-	return f.start(job, v, segs, d, p)
-}
-
-// start has a job start on segs, of what the winners left.
-func (f *leftovers) start(job *Job, v *market.Variant, segs []nodeset.Segment, d *Decision, p *Plan) error {
-	d.Segs = segs
-	if !f.in.preemption.moved {
-		if err := f.in.reservations.starts(&v.Spec, segs, job.TimeLimit); err != nil {
-			return fmt.Errorf("job %s: %w", job.ID, err)
-		}
-	}
-	bid := f.in.bidding.gen.Describe(v, d.Segs)
-	d.Start, d.Class, d.Uses, d.PartUses, f.grace = true, bid.Class, v.Spec.More(), p.keepUses(v.Spec.Parts), 0
+	bid := f.in.bidding.gen.Describe(v, segs)
+	d.Start, d.Class, d.Segs, d.Uses, d.PartUses, f.grace = true, bid.Class, segs, v.Spec.More(), p.keepUses(v.Spec.Parts), 0
 	preference := f.in.model.build.Value(&market.Variant{}, &bid)
 	f.added += f.in.window.weight(job) + f.in.model.Objective(preference)
 	return nil
@@ -167,7 +155,7 @@ func (f *leftovers) full(job *Job) bool {
 	return cores == 0 && !job.mayBeCoreless() && job.Preempts&f.in.preemption.classes == 0
 }
 
-// fillRead is fill for the job that was read last and that d is on, which takes no part in the window.
+// fillRead is fill for the job that was read last and that d is on, in ways of its own.
 func (f *leftovers) fillRead(s *Snapshot, job *Job, d *Decision, p *Plan) error {
 	w := &f.in.window
 	from := w.addRead(s, job)
@@ -183,42 +171,38 @@ func (f *leftovers) fillRead(s *Snapshot, job *Job, d *Decision, p *Plan) error 
 }
 
 // fillKept starts jobs that have a place kept and have room now, since others start elsewhere than was
-// thought when it was kept: on what is free and stays so, the places that are kept for others left
-// alone.
+// thought when it was kept. They keep off the places that are kept for others.
 func (f *leftovers) fillKept(s *Snapshot, p *Plan) error {
-	w, r := &f.in.window, &f.in.reservations
-	for j := 0; j < len(w.jobs) && !f.in.preemption.moved; j++ {
+	w := &f.in.window
+	for j := range w.jobs {
 		d := &p.Decisions[w.index[j]]
-		if !r.guarded[j].reserved || d.Start || f.noTime() {
+		if d.Start || f.noTime() || !f.giveUp(j) {
 			continue
 		}
 		w.normal.read(w.jobs[j])
-		from := w.addRead(s, w.jobs[j])
-		err := f.startKept(j, w.variants[from:], w.ways[from:], d, p)
-		if w.remove(from); err != nil {
+		if err := f.fillInstead(s, w.jobs[j], d, p); err != nil {
 			return err
 		}
+		f.takeBack(d)
 	}
 	return nil
 }
 
-// startKept is fillKept for job j of the window, which these are the ways to meet.
-func (f *leftovers) startKept(j int, variants []market.Variant, ways []way, d *Decision, p *Plan) error {
-	job, c, from := f.in.window.jobs[j], &f.in.reservations.claims, len(p.segs)
-	if !slices.ContainsFunc(variants, func(v market.Variant) bool { return f.place(&v, job.TimeLimit, p) }) {
-		return nil // which costs less to find out
+// giveUp gives up the place that is kept for job j of the window. It reports false if none is.
+func (f *leftovers) giveUp(j int) bool {
+	if !f.in.reservations.holds(j, &f.own) {
+		return false
 	}
-	c.loose = false
-	own := c.drop(j)
-	segs, k, ok := c.place(p.segs[:from], variants, job.TimeLimit, c.clock)
-	if !ok {
-		p.segs = p.segs[:from]
-		c.keep(own)
-		return nil
+	f.rest.Give(&f.own)
+	clear(f.failed)
+	return true
+}
+
+// takeBack takes back what a job gave up that does not start, all the same.
+func (f *leftovers) takeBack(d *Decision) {
+	if !d.Start {
+		mustHold(f.rest.Retake(&f.own, nil))
 	}
-	p.segs = segs
-	d.Alternative, d.Kept, d.Expected, d.Reason, d.Why = int(ways[k].alternative), false, 0, "", 0
-	return f.start(job, &variants[k], segs[from:len(segs):len(segs)], d, p)
 }
 
 // why is why a job of the queue waits that found nothing in these ways: a quota has too little left,
@@ -283,11 +267,7 @@ func (f *leftovers) fillFewer(s *Snapshot, p *Plan) (freed bool, err error) {
 		if d.Start || asked.MinGPUs == job.MinGPUs || !planned || f.noTime() {
 			continue
 		}
-		kept := f.in.reservations.holds(int(j), &f.own)
-		if kept {
-			f.rest.Give(&f.own)
-			clear(f.failed)
-		}
+		kept := f.giveUp(int(j))
 		limit := float64(asked.TimeLimit)
 		latest := float64(start-s.Now) + w.opts.lengthWith(limit, asked.MinGPUs, job.MinGPUs)
 		for k := job.MinGPUs - 1; k >= asked.MinGPUs && !d.Start && w.opts.lengthWith(limit, asked.MinGPUs, k) < latest; k-- {
@@ -295,14 +275,12 @@ func (f *leftovers) fillFewer(s *Snapshot, p *Plan) (freed bool, err error) {
 				return freed, err
 			}
 		}
-		switch {
-		case kept && d.Start:
-			c := &f.in.reservations.claims
-			c.keep(claim{Job: int(j), Start: c.drop(int(j)).Start}) // which counts still, and holds nothing
+		if kept {
+			f.takeBack(d)
+		}
+		if kept && d.Start {
 			freed = true
 			clear(x.failed)
-		case kept:
-			mustHold(f.rest.Retake(&f.own, nil))
 		}
 	}
 	return freed, nil
@@ -315,8 +293,13 @@ func (f *leftovers) fillWith(s *Snapshot, asked *Job, k int, d *Decision, p *Pla
 	one.Alternatives = nil
 	w.opts.fix(one, asked, k)
 	w.normal.read(one)
+	return f.fillInstead(s, one, d, p)
+}
+
+// fillInstead is fillRead for a job of the window on which it is decided already.
+func (f *leftovers) fillInstead(s *Snapshot, job *Job, d *Decision, p *Plan) error {
 	start := Decision{Job: d.Job}
-	err := f.fillRead(s, one, &start, p)
+	err := f.fillRead(s, job, &start, p)
 	if start.Start {
 		*d = start
 	}

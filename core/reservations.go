@@ -17,7 +17,6 @@ type reservations struct {
 	space     market.Space // what is free, and what the reservations leave of it
 	left      []view       // the latter's memory
 	guarded   []guard      // by job of the window
-	on        bool         // the claims are those of the cycle
 	claims    claims
 	drafted   []int32           // by job of the window: its bid in the best draft, or -1
 	kept      []nodeset.Segment // what the walk gave to jobs that must start
@@ -43,7 +42,7 @@ type guard struct {
 func (r *reservations) reset(s *Snapshot, w *window) {
 	r.space.Now, r.space.Left = s.Nodes, r.space.Left[:0]
 	r.space.Quotas = w.quotas.book
-	r.on, r.claims.reserved = false, r.claims.reserved[:0]
+	r.claims.reserved = r.claims.reserved[:0]
 	r.guarded = append(r.guarded[:0], make([]guard, len(w.jobs))...)
 }
 
@@ -59,7 +58,7 @@ func (r *reservations) reset(s *Snapshot, w *window) {
 // It is EASY backfilling (Lifka 1995) for the head of the queue, which starts as early as limits
 // allow, whatever comes after it, so that every job gets to the head in the end.
 func (r *reservations) walk(s *Snapshot, w *window, draft *market.Book, stop func() bool) error {
-	r.on, r.claims.stop, r.lasting, r.vague = true, stop, false, false
+	r.claims.stop, r.lasting, r.vague = stop, false, false
 	r.quotas, r.forQuotas = append(r.quotas[:0], make([]bool, len(s.Quotas))...), 0
 	r.kept = r.kept[:0]
 	r.markDraft(w, draft)
@@ -234,14 +233,6 @@ func (r *reservations) before(second int64) int {
 		n++
 	}
 	return n
-}
-
-// starts has the claims know of a job that starts now, on segs.
-func (r *reservations) starts(spec *place.Spec, segs []nodeset.Segment, limit int64) error {
-	if !r.on {
-		return nil
-	}
-	return r.claims.start(r.claims.claimOf(-1, spec, segs, r.claims.clock, limit))
 }
 
 // required says of each job of the window whether it has to start.

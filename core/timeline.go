@@ -220,13 +220,6 @@ func (p *claims) unstart() {
 	p.starts = p.starts[:last]
 }
 
-// restart takes all starts back.
-func (p *claims) restart(nodes *nodeset.Table) {
-	p.now.copyFrom(&view{nodes, p.begun})
-	p.ends = slices.DeleteFunc(p.ends, func(e ending) bool { return e.of < 0 })
-	p.starts = p.starts[:0]
-}
-
 // drop takes out the claim of a job that begins later.
 func (p *claims) drop(job int) claim {
 	i := slices.IndexFunc(p.reserved, func(c claim) bool { return c.Job == job })
