@@ -16,19 +16,10 @@
 #include <sys/prctl.h>
 
 #include "agent.h"
-#include "aucsched.h"
 #include "common.h"
-#include "compat.h"
-#include "library.h"
 #include "model.h"
 #include "reason.h"
-#include "request.h"
-#include "save.h"
-#include "select_hooks.h"
-#include "shape.h"
-#include "snapshot.h"
 #include "start.h"
-#include "status.h"
 
 /* How long the claim outlasts the last cycle, and a start of slurmctld, at least. */
 #define CLAIM_SECONDS 10
@@ -68,8 +59,6 @@ static struct {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.wake = PTHREAD_COND_INITIALIZER,
 };
-
-static pthread_once_t made = PTHREAD_ONCE_INIT;
 
 /* What the select shim's calls go by. Changed under the job write lock, read under it. */
 static struct {
@@ -909,8 +898,7 @@ static void *_run(void *arg)
 	return NULL;
 }
 
-/* Before the first thread waits. */
-static void _make(void)
+static void __attribute__((constructor)) _make(void)
 {
 	auc_cond_init(&cycles.wake);
 }
@@ -918,7 +906,6 @@ static void _make(void)
 /* The caller may hold locks of slurmctld's. */
 extern int auc_agent_start(void)
 {
-	pthread_once(&made, _make);
 	slurm_mutex_lock(&cycles.lock);
 	cycles.stop = false;
 	if (!cycles.running) {

@@ -4,9 +4,6 @@
 #ifndef AUC_AGENT_H
 #define AUC_AGENT_H
 
-#include "aucsched.h"
-#include "compat.h"
-#include "library.h"
 #include "snapshot.h"
 
 /*

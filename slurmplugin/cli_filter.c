@@ -10,13 +10,7 @@
 #include <string.h>
 
 #include "request.h"
-#include "slurm/slurm.h"
-#include "slurm/slurm_errno.h"
-#include "src/common/log.h"
 #include "src/common/slurm_opt.h"
-#include "src/common/slurm_xlator.h"
-#include "src/common/xmalloc.h"
-#include "src/common/xstring.h"
 
 const char plugin_name[] = "GPU ranges for aucsched";
 const char plugin_type[] = "cli_filter/aucsched";

@@ -3,11 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aucsched.h"
 #include "common.h"
-#include "compat.h"
 #include "model.h"
-#include "shape.h"
 
 /*
  * Where nodes stand. Slurm says of a node "top.middle.leaf.node", in all versions and with each
@@ -352,33 +349,20 @@ extern bool auc_wants_own_nodes(const job_record_t *job_ptr,
 }
 
 /* Whether some node is a user's own, as the cycle began. Job write lock. */
-static enum { UNKNOWN, NONE, SOME } owners;
-
-static bool _has_owners(void)
-{
-	for (int n = 0; (owners == UNKNOWN) && (n < node_record_count); n++)
-		if (node_record_table_ptr[n] &&
-		    (node_record_table_ptr[n]->owner != NO_VAL))
-			owners = SOME;
-	if (owners == UNKNOWN)
-		owners = NONE;
-	return owners == SOME;
-}
+static bool has_owners;
 
 extern bool auc_may_meet_owners(const job_record_t *job_ptr,
 				const part_record_t *part_ptr)
 {
-	return auc_wants_own_nodes(job_ptr, part_ptr) || _has_owners();
+	return auc_wants_own_nodes(job_ptr, part_ptr) || has_owners;
 }
 
 extern void auc_part_rules_refresh(void)
 {
-	owners = UNKNOWN;
-}
-
-static int _is_same(void *x, void *key)
-{
-	return x == key;
+	has_owners = false;
+	for (int n = 0; n < node_record_count; n++)
+		has_owners |= node_record_table_ptr[n] &&
+			(node_record_table_ptr[n]->owner != NO_VAL);
 }
 
 extern bool auc_has_partition(const job_record_t *job_ptr,
@@ -386,6 +370,6 @@ extern bool auc_has_partition(const job_record_t *job_ptr,
 {
 	return (job_ptr->part_ptr == part_ptr) ||
 		(job_ptr->part_ptr_list &&
-		 list_find_first(job_ptr->part_ptr_list, _is_same,
+		 list_find_first(job_ptr->part_ptr_list, auc_is_same,
 				 (void *) part_ptr));
 }

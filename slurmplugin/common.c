@@ -7,12 +7,7 @@
 #include <unistd.h>
 
 #include "common.h"
-#include "compat.h"
 #include "request.h"
-#include "select_hooks.h"
-#include "src/common/slurm_xlator.h"
-#include "src/common/xmalloc.h"
-#include "src/common/xstring.h"
 
 extern void *auc_gres_data(list_t *gres_list, uint32_t id)
 {
@@ -60,38 +55,38 @@ extern void auc_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
 
 /* ---- Settings that are yes or no ---- */
 
+/* The next value with the key from *at on, which is moved behind it. RET false if there is none */
+static bool _next(const char **at, const char *key, word_t *value)
+{
+	while (*at && **at) {
+		word_t word = { *at, strcspn(*at, ", ") };
+
+		*at += word.len;
+		*at += strspn(*at, ", ");
+		if (auc_begins(word, key)) {
+			*value = auc_after(word, strlen(key));
+			return true;
+		}
+	}
+	return false;
+}
+
 extern bool auc_yes(const char *params, const char *key, bool normal)
 {
-	bool yes = normal;
+	word_t value;
 
-	for (const char *at = params; at && *at;
-	     at += strcspn(at, ", "), at += strspn(at, ", ")) {
-		word_t value = { at, strcspn(at, ", ") };
-
-		if (!auc_begins(value, key))
-			continue;
-		value = auc_after(value, strlen(key));
-		if (auc_is(value, "yes"))
-			yes = true;
-		else if (auc_is(value, "no"))
-			yes = false;
-	}
-	return yes;
+	while (_next(&params, key, &value))
+		if (auc_is(value, "yes") || auc_is(value, "no"))
+			normal = auc_is(value, "yes");
+	return normal;
 }
 
 extern bool auc_param(const char *sched_params, const char *key, word_t *value)
 {
 	bool found = false;
 
-	for (const char *at = sched_params; at && *at;
-	     at += strcspn(at, ", "), at += strspn(at, ", ")) {
-		word_t word = { at, strcspn(at, ", ") };
-
-		if (!auc_begins(word, key))
-			continue;
-		*value = auc_after(word, strlen(key));
+	while (_next(&sched_params, key, value))
 		found = value->len;
-	}
 	return found;
 }
 

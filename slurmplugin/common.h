@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "compat.h"
 #include "select_hooks.h"
 
 /* The monotonic clock, and waiting by it. Any thread, no lock. */
@@ -63,6 +62,12 @@ static inline void auc_each_end(list_itr_t **iter)
 	     (n >= 0) && (n <= n##_last); n++)				\
 		if (!bit_test((bitstr_t *) (bits), n)) {		\
 		} else
+
+/* For list_find_first(): an element by itself. */
+static inline int auc_is_same(void *x, void *key)
+{
+	return x == key;
+}
 
 /* The data of the first entry of a gres list, which may be NULL, for a gres; NULL if there is none. */
 extern void *auc_gres_data(list_t *gres_list, uint32_t id);

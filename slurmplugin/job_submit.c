@@ -5,10 +5,8 @@
 #include <time.h>
 
 #include "common.h"
-#include "compat.h"
 #include "library.h"
 #include "request.h"
-#include "select_hooks.h"
 #include "src/common/env.h"
 
 /* Reads scripts and notes, in an engine of its own; none runs until the first that is to be read. */

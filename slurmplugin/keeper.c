@@ -7,7 +7,6 @@
 #include <sys/prctl.h>
 
 #include "common.h"
-#include "compat.h"
 #include "save.h"
 
 /*
@@ -192,7 +191,6 @@ static struct {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.wake = PTHREAD_COND_INITIALIZER,
 };
-static pthread_once_t made = PTHREAD_ONCE_INIT;
 
 /* One save at a time: the journal forgets what came before the last. */
 static pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
@@ -667,8 +665,7 @@ static void *_run(void *arg)
 	return NULL;
 }
 
-/* Before the first thread waits. */
-static void _make(void)
+static void __attribute__((constructor)) _make(void)
 {
 	auc_cond_init(&keeper.wake);
 }
@@ -681,7 +678,6 @@ extern void auc_keeper_start(const char *dir)
 	if (keeper.running && !xstrcmp(keeper.dir, dir))
 		return;
 	auc_keeper_stop(true);	/* StateSaveLocation has changed */
-	pthread_once(&made, _make);
 	xfree(keeper.dir);
 	keeper.dir = xstrdup(dir);
 	auc_saver_open();

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "common.h"
-#include "compat.h"
 #include "library.h"
 #include "record.h"
 #include "request.h"

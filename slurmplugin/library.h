@@ -9,7 +9,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "aucsched.h"
 #include "compat.h"
 #include "engine.h"
 

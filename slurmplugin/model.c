@@ -5,9 +5,6 @@
 
 #include "common.h"
 #include "model.h"
-#include "request.h"
-#include "library.h"
-#include "shape.h"
 
 /* ---- Jobs that ask for the same ---- */
 

@@ -4,14 +4,7 @@
 #ifndef AUC_MODEL_H
 #define AUC_MODEL_H
 
-#include "aucsched.h"
-#include "compat.h"
-#include "library.h"
 #include "quotas.h"
-#include "request.h"
-#include "select_hooks.h"
-#include "shape.h"
-#include "snapshot.h"
 #include "status.h"
 
 /* Whether two jobs ask for the same: a queue's jobs are mostly alike. Job read lock. */

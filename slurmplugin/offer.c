@@ -2,13 +2,9 @@
 
 #include <string.h>
 
-#include "aucsched.h"
 #include "common.h"
 #include "model.h"
-#include "shape.h"
-#include "snapshot.h"
 #include "start.h"
-#include "status.h"
 
 /*
  * Claims: the nodes that the backfill scheduler has promised to jobs, and that therefore

@@ -2,15 +2,10 @@
 
 #include <string.h>
 
-#include "aucsched.h"
 #include "common.h"
 #include "model.h"
-#include "quotas.h"
 #include "reason.h"
-#include "shape.h"
-#include "snapshot.h"
 #include "start.h"
-#include "status.h"
 
 /*
  * Which jobs have nobody in their way.

@@ -5,7 +5,6 @@
 
 #include "common.h"
 #include "reason.h"
-#include "shape.h"
 
 /* ---- What is lost by preemption ---- */
 

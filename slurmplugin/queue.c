@@ -2,16 +2,10 @@
 
 #include <string.h>
 
-#include "aucsched.h"
 #include "common.h"
-#include "compat.h"
 #include "model.h"
-#include "quotas.h"
 #include "reason.h"
-#include "shape.h"
-#include "snapshot.h"
 #include "start.h"
-#include "status.h"
 
 /*
  * Masks: which nodes a pending job may use, by its partition, features, memory, GPUs, the

@@ -2,11 +2,9 @@
 
 #include <string.h>
 
-#include "aucsched.h"
 #include "common.h"
 #include "model.h"
 #include "quotas.h"
-#include "status.h"
 
 /*
  * Limits of associations and QOS.

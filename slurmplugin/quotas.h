@@ -4,9 +4,6 @@
 #ifndef AUC_QUOTAS_H
 #define AUC_QUOTAS_H
 
-#include "compat.h"
-#include "library.h"
-#include "shape.h"
 #include "snapshot.h"
 
 /*

@@ -4,13 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "aucsched.h"
 #include "common.h"
 #include "model.h"
-#include "quotas.h"
 #include "reason.h"
-#include "shape.h"
-#include "status.h"
 
 /* ---- What the auction says of a waiting job ---- */
 
@@ -74,14 +70,9 @@ static bool _takes_of(const auc_snapshot_t *s, const struct aucsched_output *out
 	if (mask < 0)
 		return true;
 	words = s->masks + (size_t) mask * s->in.mask_words;
-	for (uint32_t i = 0; i < d->segments; i++) {
-		const struct aucsched_segment *segment =
-			&out->segments[d->first_segment + i];
-
-		for (uint32_t n = segment->first; n <= segment->last; n++)
-			if (words[n / 64] >> (n % 64) & 1)
-				return true;
-	}
+	AUC_EACH_PLACE(n, segment, out, d)
+		if (words[n / 64] >> (n % 64) & 1)
+			return true;
 	return false;
 }
 
@@ -261,11 +252,6 @@ static void _say_no_place(job_record_t *job_ptr, const auc_row_t *row,
 		auc_say_no_place(job_ptr, why);
 }
 
-static int _is_same(void *x, void *key)
-{
-	return x == key;
-}
-
 /*
  * A job waits for Resources if it is the first of its partition that does, and has Priority behind
  * that one: so says Slurm's own scheduler, whose word would stay or not as its turn comes.
@@ -273,7 +259,7 @@ static int _is_same(void *x, void *key)
  */
 static uint32_t _reason_of(list_t *waited_for, job_record_t *job_ptr)
 {
-	if (list_find_first(waited_for, _is_same, job_ptr->part_ptr))
+	if (list_find_first(waited_for, auc_is_same, job_ptr->part_ptr))
 		return WAIT_PRIORITY;
 	list_append(waited_for, job_ptr->part_ptr);
 	return WAIT_RESOURCES;

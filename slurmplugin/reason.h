@@ -4,13 +4,7 @@
 #ifndef AUC_REASON_H
 #define AUC_REASON_H
 
-#include "aucsched.h"
-#include "compat.h"
 #include "save.h"
-#include "select_hooks.h"
-#include "shape.h"
-#include "snapshot.h"
-#include "status.h"
 
 /*
  * What the auction says of a waiting job, as a note in the job's SystemComment: for `aucsched why`.

@@ -8,10 +8,6 @@
 #include "aucsched.h"
 #include "common.h"
 #include "request.h"
-#include "src/common/macros.h"
-#include "src/common/slurm_xlator.h"
-#include "src/common/xmalloc.h"
-#include "src/common/xstring.h"
 
 /* ---- GPU ranges ---- */
 

@@ -2,10 +2,8 @@
 
 #include <string.h>
 
-#include "aucsched.h"
 #include "common.h"
 #include "model.h"
-#include "request.h"
 
 /*
  * The nodes of the snapshot, before running jobs are looked at, and which of them take jobs.

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "common.h"
-#include "compat.h"
 #include "save.h"
 #include "src/slurmctld/trigger_mgr.h"
 
@@ -373,10 +372,7 @@ static struct {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 };
 
-static pthread_once_t made = PTHREAD_ONCE_INIT;
-
-/* Before somebody waits. */
-static void _make(void)
+static void __attribute__((constructor)) _make(void)
 {
 	auc_cond_init(&own.wake);
 	auc_cond_init(&own.done);
@@ -521,7 +517,6 @@ static bool _turn_to(bool ours)
 	saver.ending = false;
 	saver.ours = ours;
 	if (ours) {	/* nobody else looks at it now */
-		pthread_once(&made, _make);
 		own.inside = true;
 		own.end = own.left = false;
 	}

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "compat.h"
 #include "status.h"
 
 /*

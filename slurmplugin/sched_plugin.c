@@ -6,7 +6,6 @@
 
 #include "agent.h"
 #include "common.h"
-#include "compat.h"
 #include "save.h"
 
 /*

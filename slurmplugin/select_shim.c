@@ -26,9 +26,7 @@
 #include <unistd.h>
 
 #include "common.h"
-#include "compat.h"
 #include "model.h"
-#include "select_hooks.h"
 
 #define AUC_SELECT_CALLS(X) \
 	X(select_p_node_init) X(select_p_job_begin) X(select_p_job_ready) \
@@ -167,54 +165,47 @@ extern int fini(void)
 	return (stock && stock_fini) ? stock_fini() : SLURM_SUCCESS;
 }
 
+/*
+ * The cores that the job must not use: those of the pin's nodes that it has not chosen, and those
+ * that the caller excludes. _exclusion_free()
+ */
 #if AUC_EXC_PER_NODE
-/* The cores of node n that the job must not use, apart from those the caller excludes. */
-static bitstr_t *_unchosen(const auc_pin_t *pin, int n)
+static auc_exc_t *_exclusion(const auc_pin_t *pin, auc_exc_t *exc)
 {
-	bitstr_t *cores = bit_copy(pin->cores[n]);
+	auc_exc_t *ours = xmalloc(sizeof(*ours));
 
-	bit_not(cores);
-	return cores;
-}
-
-static int _pinned_test(auc_pin_t *pin, job_record_t *job_ptr, bitstr_t *nodes,
-			uint32_t min_nodes, uint32_t max_nodes,
-			uint32_t req_nodes, uint16_t mode, list_t *candidates,
-			list_t **preemptees, auc_exc_t *exc AUC_JOB_TEST_MORE)
-{
-	auc_exc_t ours = exc ? *exc : (auc_exc_t) { 0 };
-	int rc;
-
-	ours.exc_cores = xcalloc(node_record_count, sizeof(bitstr_t *));
+	if (exc)
+		*ours = *exc;
+	ours->exc_cores = xcalloc(node_record_count, sizeof(bitstr_t *));
 	for (int n = 0; n < node_record_count; n++) {
 		bitstr_t *theirs = (exc && exc->exc_cores) ?
 			exc->exc_cores[n] : NULL;
 
 		if (pin->cores[n]) {
-			ours.exc_cores[n] = _unchosen(pin, n);
+			ours->exc_cores[n] = bit_copy(pin->cores[n]);
+			bit_not(ours->exc_cores[n]);
 			if (theirs)
-				bit_or(ours.exc_cores[n], theirs);
+				bit_or(ours->exc_cores[n], theirs);
 		} else if (theirs)
-			ours.exc_cores[n] = bit_copy(theirs);
+			ours->exc_cores[n] = bit_copy(theirs);
 	}
-	rc = stock_job_test(job_ptr, nodes, min_nodes, max_nodes, req_nodes,
-			    mode, candidates, preemptees,
-			    &ours AUC_JOB_TEST_PASS);
+	return ours;
+}
+
+static void _exclusion_free(auc_exc_t *ours)
+{
 	for (int n = 0; n < node_record_count; n++)
-		FREE_NULL_BITMAP(ours.exc_cores[n]);
-	xfree(ours.exc_cores);
-	return rc;
+		FREE_NULL_BITMAP(ours->exc_cores[n]);
+	xfree(ours->exc_cores);
+	xfree(ours);
 }
 #else
 /* One bitmap of the cores of all nodes, one node's after the other's. */
-static int _pinned_test(auc_pin_t *pin, job_record_t *job_ptr, bitstr_t *nodes,
-			uint32_t min_nodes, uint32_t max_nodes,
-			uint32_t req_nodes, uint16_t mode, list_t *candidates,
-			list_t **preemptees, auc_exc_t *exc)
+static auc_exc_t *_exclusion(const auc_pin_t *pin, auc_exc_t *exc)
 {
 	node_record_t *node_ptr;
 	bitstr_t *ours;
-	int rc, all = 0, first = 0;
+	int all = 0, first = 0;
 
 	for (int n = 0; n < node_record_count; n++)
 		if ((node_ptr = node_record_table_ptr[n]))
@@ -228,10 +219,12 @@ static int _pinned_test(auc_pin_t *pin, job_record_t *job_ptr, bitstr_t *nodes,
 				bit_set(ours, first + c);
 		first += node_ptr->tot_cores;
 	}
-	rc = stock_job_test(job_ptr, nodes, min_nodes, max_nodes, req_nodes,
-			    mode, candidates, preemptees, ours);
+	return ours;
+}
+
+static void _exclusion_free(auc_exc_t *ours)
+{
 	FREE_NULL_BITMAP(ours);
-	return rc;
 }
 #endif
 
@@ -423,19 +416,19 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 			     list_t *candidates, list_t **preemptees,
 			     auc_exc_t *exc AUC_JOB_TEST_MORE)
 {
+#define STOCK_TEST(candidates, exc)					\
+	stock_job_test(job_ptr, nodes, min_nodes, max_nodes, req_nodes, mode, \
+		       candidates, preemptees, exc AUC_JOB_TEST_PASS)
 	auc_pin_t *pin = auc_select_hooks.pin;
+	auc_exc_t *ours;
 	bitstr_t *named;
 	list_t *victims;
 	int rc;
 
 	if (auc_select_hooks.aside)
-		return stock_job_test(job_ptr, nodes, min_nodes, max_nodes,
-				      req_nodes, mode, candidates, preemptees,
-				      exc AUC_JOB_TEST_PASS);
+		return STOCK_TEST(candidates, exc);
 	if ((mode & 0xff) != SELECT_MODE_RUN_NOW) {
-		rc = stock_job_test(job_ptr, nodes, min_nodes, max_nodes,
-				    req_nodes, mode, candidates, preemptees,
-				    exc AUC_JOB_TEST_PASS);
+		rc = STOCK_TEST(candidates, exc);
 		if (!rc && ((mode & 0xff) == SELECT_MODE_WILL_RUN))
 			_put_off(job_ptr, nodes);
 		return rc;
@@ -451,9 +444,7 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 			candidates = NULL;
 		if (auc_select_hooks.keep)
 			auc_select_hooks.keep(job_ptr, nodes);
-		rc = stock_job_test(job_ptr, nodes, min_nodes, max_nodes,
-				    req_nodes, mode, candidates, preemptees,
-				    exc AUC_JOB_TEST_PASS);
+		rc = STOCK_TEST(candidates, exc);
 		if ((rc == SLURM_SUCCESS) && !_waits_for(preemptees) &&
 		    !_pin_gpus(NULL, job_ptr)) {
 			free_job_resources(&job_ptr->job_resrcs);
@@ -468,8 +459,9 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 	bit_and(nodes, pin->nodes);
 	named = _unname(pin, job_ptr);
 	victims = _victims(pin, candidates);
-	rc = _pinned_test(pin, job_ptr, nodes, min_nodes, max_nodes, req_nodes,
-			  mode, victims, preemptees, exc AUC_JOB_TEST_PASS);
+	ours = _exclusion(pin, exc);
+	rc = STOCK_TEST(victims, ours);
+	_exclusion_free(ours);
 	FREE_NULL_LIST(victims);
 	job_ptr->details->req_node_bitmap = named;
 	if ((rc == SLURM_SUCCESS) && !_waits_for(preemptees)) {

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "common.h"
-#include "compat.h"
 #include "library.h"
 
 /* Cycles hold the locks for this part of the time at most, one in so many. */

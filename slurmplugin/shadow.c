@@ -13,7 +13,6 @@
 #include "agent.h"
 #include "common.h"
 #include "reason.h"
-#include "status.h"
 
 /* Of the file, and the one before it. */
 #define MOST_BYTES (16 << 20)
@@ -264,14 +263,10 @@ static struct aucsched_at _place(const struct aucsched_output *out,
 	struct aucsched_at place = { .time = now };
 	bitstr_t *nodes = bit_alloc(node_record_count);
 
-	for (uint32_t i = 0; i < decision->segments; i++) {
-		const struct aucsched_segment *segment =
-			&out->segments[decision->first_segment + i];
-		uint32_t count = segment->last - segment->first + 1;
-
-		bit_nset(nodes, segment->first, segment->last);
-		place.cpus += count * segment->cores * MAX(threads, 1);
-		place.gpus += count * segment->gpus;
+	AUC_EACH_PLACE(n, segment, out, decision) {
+		bit_set(nodes, n);
+		place.cpus += segment->cores * MAX(threads, 1);
+		place.gpus += segment->gpus;
 	}
 	place.nodes = bitmap2node_name(nodes);
 	FREE_NULL_BITMAP(nodes);

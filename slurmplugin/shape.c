@@ -3,9 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "aucsched.h"
 #include "common.h"
-#include "compat.h"
 #include "shape.h"
 
 /* ---- A choice of features, as users write it ---- */

@@ -2,15 +2,11 @@
 
 #include <string.h>
 
-#include "aucsched.h"
 #include "common.h"
-#include "compat.h"
 #include "model.h"
 #include "reason.h"
-#include "shape.h"
 #include "snapshot.h"
 #include "start.h"
-#include "status.h"
 
 /*
  * What running jobs hold of the nodes, and until when.
@@ -202,15 +198,10 @@ static void _add_holds(auc_snapshot_t *s)
 		if (!job_ptr || !(part_ptr = job_ptr->part_ptr) ||
 		    auc_model(job_ptr, part_ptr, &request))
 			continue;
-		for (uint32_t k = 0; k < holds[i].out.segments_len; k++) {
-			const struct aucsched_segment *segment =
-				&holds[i].out.segments[k];
-
-			for (uint32_t n = segment->first;
-			     (n <= segment->last) && (n < s->in.nodes_len); n++)
+		AUC_EACH_PLACE(n, segment, &holds[i].out, holds[i].out.decisions)
+			if (n < s->in.nodes_len)
 				_add_kept(s, &holds[i], &request, part_ptr, n,
 					  segment);
-		}
 	}
 }
 

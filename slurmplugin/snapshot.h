@@ -4,8 +4,6 @@
 #ifndef AUC_SNAPSHOT_H
 #define AUC_SNAPSHOT_H
 
-#include "aucsched.h"
-#include "compat.h"
 #include "request.h"
 #include "select_hooks.h"
 #include "library.h"
@@ -144,6 +142,14 @@ typedef struct {
 	auc_claims_t first;	/* of the first row's job, for those that have none */
 	time_t config;		/* slurm.conf's, when the nodes had these indices */
 } auc_snapshot_t;
+
+/* Goes through the nodes of a decision's place: n, as a part of a segment. */
+#define AUC_EACH_PLACE(n, segment, out, decision)			\
+	for (const struct aucsched_segment *segment =			\
+		     (out)->segments + (decision)->first_segment,	\
+	     *segment##_end = segment + (decision)->segments;		\
+	     segment < segment##_end; segment++)			\
+		for (uint32_t n = segment->first; n <= segment->last; n++)
 
 /* Fills the snapshot, keeping its memory. Under the locks. */
 extern void auc_snapshot_take(auc_snapshot_t *snapshot,

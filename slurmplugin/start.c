@@ -2,14 +2,10 @@
 
 #include <string.h>
 
-#include "aucsched.h"
 #include "common.h"
 #include "model.h"
 #include "reason.h"
-#include "request.h"
-#include "shape.h"
 #include "start.h"
-#include "status.h"
 
 /*
  * Places of decisions as exact cores and GPUs.
@@ -137,19 +133,18 @@ static void _begin(auc_pin_t *pin)
 }
 
 /*
- * IN segments, len - of a decision
  * IN idle - cores, by node
  * IN binds_gpus - Slurm's selection says which GPUs
  * RET false if not all of it is free
  */
-static bool _pin_make(auc_pin_t *pin, const struct aucsched_segment *segment,
-		      uint32_t len, bitstr_t **idle, bool binds_gpus)
+static bool _pin_make(auc_pin_t *pin, const struct aucsched_output *out,
+		      const struct aucsched_decision *decision,
+		      bitstr_t **idle, bool binds_gpus)
 {
 	_begin(pin);
-	for (uint32_t i = 0; i < len; i++, segment++)
-		for (uint32_t n = segment->first; n <= segment->last; n++)
-			if (!_pin_node(pin, n, segment, idle, binds_gpus))
-				return false;
+	AUC_EACH_PLACE(n, segment, out, decision)
+		if (!_pin_node(pin, n, segment, idle, binds_gpus))
+			return false;
 	return true;
 }
 
@@ -186,14 +181,14 @@ static bool _pin_later(auc_pin_t *pin, int n, int cores, bitstr_t **idle,
 }
 
 extern bool auc_pin_make_room(auc_pin_t *pin,
-			      const struct aucsched_segment *segment,
-			      uint32_t len, bitstr_t **idle, bitstr_t **later)
+			      const struct aucsched_output *out,
+			      const struct aucsched_decision *decision,
+			      bitstr_t **idle, bitstr_t **later)
 {
 	_begin(pin);
-	for (uint32_t i = 0; i < len; i++, segment++)
-		for (uint32_t n = segment->first; n <= segment->last; n++)
-			if (!_pin_later(pin, n, segment->cores, idle, later))
-				return false;
+	AUC_EACH_PLACE(n, segment, out, decision)
+		if (!_pin_later(pin, n, segment->cores, idle, later))
+			return false;
 	return true;
 }
 
@@ -535,19 +530,13 @@ static job_record_t *_take(const auc_snapshot_t *s, uint32_t row,
 	return auc_split(job_ptr);
 }
 
-static const struct aucsched_segment *_segments(
-	const struct aucsched_output *out,
-	const struct aucsched_decision *decision)
-{
-	return out->segments + decision->first_segment;
-}
-
 /* The GPU of a row's share, if it gets one, for a pin that is made; false if it has no room any more. */
 static bool _pin_share(auc_pin_t *pin, const auc_snapshot_t *s,
 		       const struct aucsched_output *out, uint32_t row)
 {
 	const struct aucsched_decision *decision = &out->decisions[row];
-	const struct aucsched_segment *segment = _segments(out, decision);
+	const struct aucsched_segment *segment =
+		out->segments + decision->first_segment;
 	uint32_t share = !decision->alternative ? s->jobs[row].share :
 		s->alternatives[s->rows[row].first_alternative +
 				decision->alternative - 1].share;
@@ -577,8 +566,7 @@ extern bool auc_start_row(const auc_snapshot_t *s,
 	auc_kept_t kept = { 0 };
 	int rc;
 
-	if (!_pin_make(&pin, _segments(out, decision), decision->segments,
-			  idle, r->binds_gpus) ||
+	if (!_pin_make(&pin, out, decision, idle, r->binds_gpus) ||
 	    !_pin_share(&pin, s, out, row) ||
 	    !(job_ptr = _take(s, row, decision, &pin))) {
 		auc_pin_free(&pin);
@@ -647,16 +635,10 @@ static bitstr_t *_decided_nodes(const auc_snapshot_t *s,
 {
 	bitstr_t *nodes = bit_alloc(node_record_count);
 
-	for (uint32_t row = 0; row < s->in.jobs_len; row++) {
-		const struct aucsched_segment *segment =
-			out->segments + out->decisions[row].first_segment;
-
-		if (_turn(s, out, row) < next)
-			continue;
-		for (uint32_t i = 0; i < out->decisions[row].segments;
-		     i++, segment++)
-			bit_nset(nodes, segment->first, segment->last);
-	}
+	for (uint32_t row = 0; row < s->in.jobs_len; row++)
+		if (_turn(s, out, row) >= next)
+			AUC_EACH_PLACE(n, segment, out, &out->decisions[row])
+				bit_set(nodes, n);
 	return nodes;
 }
 

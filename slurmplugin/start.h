@@ -4,11 +4,7 @@
 #ifndef AUC_START_H
 #define AUC_START_H
 
-#include "aucsched.h"
-#include "compat.h"
 #include "save.h"
-#include "select_hooks.h"
-#include "snapshot.h"
 
 /*
  * Places that are kept: a job has been decided on, and others have to end before it can start. Until
@@ -92,8 +88,9 @@ extern job_record_t *auc_split(job_record_t *job_ptr);
  * IN later - cores, by node, of those who are to end: taken where idle ones do not do
  */
 extern bool auc_pin_make_room(auc_pin_t *pin,
-			      const struct aucsched_segment *segments,
-			      uint32_t len, bitstr_t **idle, bitstr_t **later);
+			      const struct aucsched_output *out,
+			      const struct aucsched_decision *decision,
+			      bitstr_t **idle, bitstr_t **later);
 
 extern void auc_pin_free(auc_pin_t *pin);
 

@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "common.h"
-#include "compat.h"
 #include "src/common/xhash.h"
 #include "status.h"
 

@@ -8,8 +8,6 @@
 #include <stdint.h>
 #include <time.h>
 
-#include "compat.h"
-#include "library.h"
 #include "snapshot.h"
 
 /*

@@ -3,7 +3,6 @@
 #include "common.h"
 #include "model.h"
 #include "start.h"
-#include "status.h"
 
 /*
  * Jobs that Slurm is to preempt, each once. Read lock on the configuration, write locks on jobs and nodes.
@@ -255,13 +254,10 @@ static bitstr_t **_later_for(const round_t *round,
 			     const struct aucsched_decision *decision)
 {
 	bitstr_t **later = xcalloc(node_record_count, sizeof(*later));
-	const struct aucsched_segment *segment =
-		round->out->segments + decision->first_segment;
 
-	for (uint32_t i = 0; i < decision->segments; i++, segment++)
-		for (uint32_t n = segment->first; n <= segment->last; n++)
-			if (round->later[n])
-				later[n] = bit_alloc(bit_size(round->later[n]));
+	AUC_EACH_PLACE(n, segment, round->out, decision)
+		if (round->later[n])
+			later[n] = bit_alloc(bit_size(round->later[n]));
 	_add_cores(round, decision->first_victim, decision->victims, later);
 	for (int n = 0; n < node_record_count; n++)
 		if (later[n])
@@ -283,9 +279,7 @@ static void _ask(round_t *round, uint32_t row)
 	for (uint32_t i = 0; i < decision->victims; i++)
 		victims[i] = _victim(round, decision->first_victim + i);
 	pin.arg = &named;
-	if (auc_pin_make_room(&pin, round->out->segments +
-			      decision->first_segment, decision->segments,
-			      round->idle, later)) {
+	if (auc_pin_make_room(&pin, round->out, decision, round->idle, later)) {
 		room = _room(round, later, &pin);
 		job_ptr = auc_start_ask(round->s, round->out, row, &pin, room,
 					round->hooks, round->starts);
@@ -305,14 +299,10 @@ static void _ask(round_t *round, uint32_t row)
 static bool _is_free(const round_t *round,
 		     const struct aucsched_decision *decision)
 {
-	const struct aucsched_segment *segment =
-		round->out->segments + decision->first_segment;
-
-	for (uint32_t i = 0; i < decision->segments; i++, segment++)
-		for (uint32_t n = segment->first; n <= segment->last; n++)
-			if (!auc_takes_jobs(n) || !round->idle[n] ||
-			    (bit_set_count(round->idle[n]) < segment->cores))
-				return false;
+	AUC_EACH_PLACE(n, segment, round->out, decision)
+		if (!auc_takes_jobs(n) || !round->idle[n] ||
+		    (bit_set_count(round->idle[n]) < segment->cores))
+			return false;
 	return true;
 }
 
@@ -327,18 +317,11 @@ static void _look_at_cores(round_t *round)
 {
 	bitstr_t *nodes = bit_alloc(node_record_count);
 
-	for (uint32_t row = 0; row < round->s->in.jobs_len; row++) {
-		const struct aucsched_decision *decision =
-			&round->out->decisions[row];
-
-		for (uint32_t i = 0; _waits(round, row) &&
-		     (i < decision->segments); i++) {
-			const struct aucsched_segment *segment =
-				&round->out->segments[decision->first_segment + i];
-
-			bit_nset(nodes, segment->first, segment->last);
-		}
-	}
+	for (uint32_t row = 0; row < round->s->in.jobs_len; row++)
+		if (_waits(round, row))
+			AUC_EACH_PLACE(n, segment, round->out,
+				       &round->out->decisions[row])
+				bit_set(nodes, n);
 	round->idle = auc_idle_cores(nodes);
 	round->later = xcalloc(node_record_count, sizeof(bitstr_t *));
 	for (int n = 0; n < node_record_count; n++)
