@@ -3,8 +3,8 @@
 /*
  * libaucsched: the collective scheduler of aucsched behind a C interface.
  *
- * This header is the contract. It is written by hand; the library checks at build
- * time that it keeps to it.
+ * This header is the contract. It is written by hand; the library checks that it keeps
+ * to it: constants when it is built, structures when it is loaded.
  *
  * A scheduler opens a handle, then calls aucsched_cycle() with flat arrays that
  * describe the machine, the running jobs and the queue, and reads flat decisions.
@@ -56,8 +56,9 @@ extern "C" {
  * 8: shares of GPUs, and preemption, 9: aucsched_settings(),
  * aucsched_shadow(), aucsched_status(), aucsched_tiers(), aucsched_price() and aucsched_keep_files(), 10: aucsched_alternatives() and
  * aucsched_topology(); neither offers nor worker processes, 11: aucsched_invasic(), 12: aucsched_price() sets
- * classes. */
-#define AUCSCHED_ABI 12
+ * classes, 13: demands of a topology; aucsched_status()
+ * takes a handle. */
+#define AUCSCHED_ABI 13
 
 /* Return values. */
 #define AUCSCHED_OK 0
@@ -478,15 +479,22 @@ struct aucsched_preference {
  */
 int aucsched_tiers(struct aucsched_node *nodes, const struct aucsched_preference *preferences, uint32_t len);
 
+/* What topology/block holds a job of so many nodes to, as in struct aucsched_job. */
+struct aucsched_demand {
+	uint32_t switches;
+	uint16_t within;
+	uint8_t unsaid;   /* it is held to more than can be said */
+	uint8_t reserved; /* 0 */
+};
+
 /* Where nodes stand, of Slurm's words for it. The arrays are the handle's until the next call, or its end. */
 struct aucsched_topology {
 	const struct aucsched_switch *switches;
 	const uint32_t *leaves; /* of each node */
+	const struct aucsched_demand *demands; /* by number of nodes, from 0 to all; NULL: Slurm does not say */
 	uint32_t switches_len, roots;
 	uint32_t largest; /* the most nodes of a leaf */
 	uint32_t base;    /* topology/block: nodes that a block counts for; 0: Slurm does not say */
-	uint32_t levels;  /* bit l: 2^l blocks make a block, too */
-	uint32_t count;   /* blocks that Slurm tells of */
 	uint8_t blocks;   /* topology/block */
 	uint8_t other;    /* neither switches nor blocks: a ring, a torus */
 	uint8_t outside;  /* some nodes are of no leaf */
@@ -627,15 +635,13 @@ struct aucsched_status {
 	const struct aucsched_left *left; /* those that wait */
 	uint32_t left_len, left_jobs, left_longest_s; /* jobs: all of them */
 	uint32_t interval, nodes, queue, running;
-	uint32_t files, copies, locality; /* locality 0: files are not looked at */
-	uint32_t window, bids, optimal;
-	uint32_t waits[AUCSCHED_WHYS]; /* jobs of the last decision, by AUCSCHED_WAITS_... */
-	double objective, bound;
+	uint32_t locality;   /* 0: files are not looked at */
+	uint32_t shift;      /* what aucsched_price() returned for the last cycle */
 };
 
-/* The JSON of a status (docs/schemas/status.json), in buf. Returns AUCSCHED_OK, AUCSCHED_EINVAL if it has no room, or
- * AUCSCHED_EPANIC. */
-int aucsched_status(const struct aucsched_status *status, char *buf, size_t len);
+/* The JSON of a status (docs/schemas/status.json), and of the handle's last cycle with jobs, in buf. Handle 0: there was
+ * none. Returns AUCSCHED_OK, AUCSCHED_EINVAL if it has no room, or AUCSCHED_EPANIC. */
+int aucsched_status(int64_t handle, const struct aucsched_status *status, char *buf, size_t len);
 
 /* Closes a handle and frees its memory. */
 int aucsched_close(int64_t handle);

@@ -410,13 +410,10 @@ static void _extend_claim(void)
 		2 * paced_ms * 1000;
 }
 
-static void _look_at_files(const struct aucsched_output *out)
+static void _look_at_files(void)
 {
-	if (!snapshot.in.stores_len)
-		return;
-	status.files = out->files;
-	status.copies = out->copies;
-	_keep_files(false);
+	if (snapshot.in.stores_len)
+		_keep_files(false);
 }
 
 /* Without a job in the queue: who runs reads files all the same. */
@@ -428,7 +425,7 @@ static void _only_look_at_files(void)
 	if (snapshot.in.stores_len &&
 	    !auc_library_decide(&library, &snapshot.in, NULL, NULL, 0, &out,
 				&shift))
-		_look_at_files(&out);
+		_look_at_files();
 }
 
 /* What the library has left out it says of the first; the log says whose that is, once. */
@@ -464,13 +461,9 @@ static bool _decide(struct aucsched_output *out)
 		error("aucsched: auc_record: %s; nothing more is recorded",
 		      library.error);
 	_note_faults(out);
-	status.window = out->window;
-	status.bids = out->bids;
-	status.objective = out->objective / (1ULL << snapshot.priority_shift);
-	status.bound = out->bound / (1ULL << snapshot.priority_shift);
-	status.optimal = out->optimal;
-	auc_status_decided(&status, out);
-	_look_at_files(out);
+	status.shift = snapshot.priority_shift;
+	status.late_cycles += out->late;
+	_look_at_files();
 	return true;
 }
 

@@ -85,10 +85,12 @@ static const char *_model_blocks(const job_record_t *job_ptr,
 	if (auc_arranges_segments(job_ptr))
 		return "segment";
 	if (segment && (segment != nodes) &&
-	    (!known.tree.count || job_ptr->details->req_node_bitmap))
+	    (!known.tree.demands || job_ptr->details->req_node_bitmap))
 		return "segment";	/* Slurm takes no nodes that are named for it */
-	if (known.tree.count) {
-		why = auc_block_demand(&known.tree, nodes, segment, job);
+	if (known.tree.demands) {
+		why = auc_block_demand(&known.tree, nodes, segment,
+				       &known.tree.demands[MIN(nodes, known.nodes)],
+				       job);
 		if (known.tree.outside && !job->within)
 			job->within = AUCSCHED_ROOT;
 		return why;

@@ -110,6 +110,7 @@ static int64_t _read_topology(auc_call_t *call)
 		return rc;
 	tree->switches = AUC_ENGINE_PUT(call, tree->switches, tree->switches_len);
 	tree->leaves = AUC_ENGINE_PUT(call, tree->leaves, call->len);
+	tree->demands = AUC_ENGINE_PUT(call, tree->demands, call->len + 1);
 	return call->full ? AUCSCHED_EFAILED : 0;
 }
 
@@ -141,7 +142,7 @@ static int64_t _answer(auc_call_t *call)
 	case AUC_CALL_SHADOW:
 		return library.shadow(call->handle, &call->shadow);
 	case AUC_CALL_STATUS:
-		return library.status(&call->status, call->buf, call->buf_len);
+		return library.status(call->handle, &call->status, call->buf, call->buf_len);
 	default:
 		return AUCSCHED_EINVAL;
 	}

@@ -364,6 +364,7 @@ extern void auc_library_close(auc_library_t *library)
 	xfree(library->victims);
 	xfree(library->switches);
 	xfree(library->leaves);
+	xfree(library->demands);
 	memset(library, 0, sizeof(*library));
 }
 
@@ -508,6 +509,7 @@ static bool _take_topology(auc_library_t *library, uint32_t nodes,
 	*out = library->call->tree;
 	if ((out->switches && !TAKE(out, switches, out->switches_len)) ||
 	    (out->leaves && !TAKE(out, leaves, nodes)) ||
+	    (out->demands && !TAKE(out, demands, (size_t) nodes + 1)) ||
 	    (out->switches_len && (!out->switches || !out->leaves)))
 		return false;
 	for (uint32_t i = 0; i < out->switches_len; i++)
@@ -557,7 +559,7 @@ KNOWN(aucsched_input, 288);
 KNOWN(aucsched_output, 120);
 KNOWN(aucsched_run, 136);
 KNOWN(aucsched_shadow, 72);
-KNOWN(aucsched_status, 1632);
+KNOWN(aucsched_status, 1568);
 
 static void _put_input(auc_call_t *call, const struct aucsched_input *in)
 {

@@ -38,7 +38,8 @@ typedef struct auc_library {
 	uint32_t *victims;
 	struct aucsched_switch *switches;
 	uint32_t *leaves;
-	size_t decisions_cap, segments_cap, victims_cap, switches_cap, leaves_cap;
+	struct aucsched_demand *demands;
+	size_t decisions_cap, segments_cap, victims_cap, switches_cap, leaves_cap, demands_cap;
 } auc_library_t;
 
 /*

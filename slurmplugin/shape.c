@@ -28,98 +28,25 @@ extern uint8_t auc_one_of_features(const char *features)
 }
 
 /*
- * Blocks of topology/block.
- *
- * Slurm counts a block as BASE nodes, whatever more it has, and may join 2, 4, 8 ... of them, in
- * their order, to larger blocks: those sizes that BlockSizes has. A job is in one block of the
- * smallest size that it needs, and there in as few of the next smaller size as its nodes fill.
- * With --segment each segment is in one block, wherever the others are.
+ * Blocks of topology/block: a job is held to what the library says of its number of nodes. With
+ * --segment each segment is in one block, wherever the others are.
  */
-
-/* As many as Slurm has. */
-#define LEVELS 16
-
-static uint64_t _divide_up(uint64_t a, uint64_t b)
-{
-	return (a + b - 1) / b;
-}
-
-/* The first level from one on. RET -1 if there is none */
-static int _level_from(const struct aucsched_topology *blocks, int level)
-{
-	while ((level < LEVELS) && !(blocks->levels & (1u << level)))
-		level++;
-	return (level < LEVELS) ? level : -1;
-}
-
-/* The last level before one. */
-static int _level_before(const struct aucsched_topology *blocks, int level)
-{
-	for (level--; level > 0; level--)
-		if ((level < LEVELS) && (blocks->levels & (1u << level)))
-			break;
-	return MAX(level, 0);
-}
-
-static const char *_whole_job(const struct aucsched_topology *blocks, uint32_t nodes,
-			      struct aucsched_job *job)
-{
-	uint64_t needs = _divide_up(nodes, blocks->base), most, in_block;
-	int level = 0, before;
-
-	while (((uint64_t) 1 << level) < needs)
-		level++;
-	before = _level_before(blocks, level);
-	most = _divide_up(nodes, (uint64_t) blocks->base << before);
-	level = _level_from(blocks, level);
-	in_block = (level < 0) ? blocks->count : ((uint64_t) 1 << level);
-	if (level < 0)
-		job->within = AUCSCHED_ROOT;
-	else
-		job->within = __builtin_popcount(blocks->levels &
-						 ((2u << level) - 1));
-	if (most >= _divide_up(in_block, (uint64_t) 1 << before))
-		return NULL;	/* it has no smaller ones to spare */
-	if (before)
-		return "blocks";	/* few of a size that is no leaf's */
-	job->switches = most;
-	return NULL;
-}
-
 extern const char *auc_block_demand(const struct aucsched_topology *blocks,
 				    uint32_t nodes, uint32_t segment,
+				    const struct aucsched_demand *demand,
 				    struct aucsched_job *job)
 {
 	if (segment && ((segment > blocks->base) || (nodes % segment)))
 		return "segment";	/* Slurm will refuse it */
-	if (!segment || (segment == nodes))
-		return _whole_job(blocks, nodes, job);
-	if ((job->min_nodes != nodes) || (job->max_nodes != nodes))
-		return "segment";	/* of how many nodes there are to be segments? */
-	job->segment = (segment > 1) ? segment : 0;
-	return NULL;
-}
-
-/* ---- Segments ---- */
-
-extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,
-			    uint32_t *len, uint32_t first, int n,
-			    uint16_t cores, uint8_t gpus, uint8_t bin)
-{
-	struct aucsched_segment *last;
-
-	if (*len > first) {
-		last = &(*segments)[*len - 1];
-		if ((last->last + 1 == n) && (last->cores == cores) &&
-		    (last->gpus == gpus) && !last->bin && !bin) {
-			last->last = n;
-			return;
-		}
+	if (segment && (segment != nodes)) {
+		if ((job->min_nodes != nodes) || (job->max_nodes != nodes))
+			return "segment";	/* of how many nodes there are to be segments? */
+		job->segment = (segment > 1) ? segment : 0;
+		return NULL;
 	}
-	AUC_GROW(*segments, *cap, *len + 1);
-	(*segments)[(*len)++] = (struct aucsched_segment) {
-		.first = n, .last = n, .cores = cores, .gpus = gpus,
-		.bin = bin };
+	job->switches = demand->switches;
+	job->within = demand->within;
+	return demand->unsaid ? "blocks" : NULL;
 }
 
 /*
@@ -129,6 +56,11 @@ extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,
  * Users may set most of the numbers to whatever they like (scontrol update), so that all is
  * reckoned in 64 bits, and what the library would refuse is left to Slurm.
  */
+
+static uint64_t _divide_up(uint64_t a, uint64_t b)
+{
+	return (a + b - 1) / b;
+}
 
 /* All layouts of a request. */
 typedef struct {

@@ -19,33 +19,15 @@
 extern uint8_t auc_one_of_features(const char *features);
 
 /*
- * What Slurm holds a job to with topology/block (eval_nodes_block.c of 24.11). Arithmetic alone: no
- * record, no lock.
- */
-
-/*
- * Has a job that asks for so many nodes demand what Slurm would hold it to. The levels are those
- * of a tree with the blocks, then what is joined of them level by level, and one root.
+ * Has a job that asks for so many nodes demand what Slurm holds it to with topology/block.
  * IN segment - --segment, 0: none
+ * IN demand - of the library, of a job of so many nodes without segments
  * RET NULL, or a word that says why it is left to Slurm: it is held to more than can be said
  */
 extern const char *auc_block_demand(const struct aucsched_topology *blocks,
 				    uint32_t nodes, uint32_t segment,
+				    const struct aucsched_demand *demand,
 				    struct aucsched_job *job);
-
-/*
- * Segments: neighbouring nodes on which a job has the same, as the library is told of them.
- * The arrays are the caller's.
- */
-
-/*
- * Adds what a job has on node n, joined to the segment before where that is alike.
- * IN first - index of the job's first segment
- * IN bin - the GPU in shared use that has the job's share; 0: none
- */
-extern void auc_add_segment(struct aucsched_segment **segments, size_t *cap,
-			    uint32_t *len, uint32_t first, int n,
-			    uint16_t cores, uint8_t gpus, uint8_t bin);
 
 /*
  * What a job asks for, as the auction counts it: cores, on how many nodes, how many on each.

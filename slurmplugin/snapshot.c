@@ -38,13 +38,27 @@ static uint8_t _job_gpus(const job_record_t *job_ptr, int at)
 	return MIN(held, 15);
 }
 
+/*
+ * Adds what a job has on node n, joined to its segment before where that is alike.
+ * IN bin - the GPU in shared use that has the job's share; 0: none
+ */
 static void _add_segment(auc_snapshot_t *s, struct aucsched_running *running,
 			 int n, uint16_t cores, uint8_t gpus, uint8_t bin)
 {
-	auc_add_segment(&s->running_segments, &s->running_segments_cap,
-			&s->in.running_segments_len, running->first_segment, n,
-			cores, gpus, bin);
-	running->segments = s->in.running_segments_len - running->first_segment;
+	struct aucsched_segment *last = !running->segments ? NULL :
+		&s->running_segments[s->in.running_segments_len - 1];
+
+	if (last && (last->last + 1 == n) && (last->cores == cores) &&
+	    (last->gpus == gpus) && !last->bin && !bin) {
+		last->last = n;
+		return;
+	}
+	AUC_GROW(s->running_segments, s->running_segments_cap,
+		 s->in.running_segments_len + 1);
+	s->running_segments[s->in.running_segments_len++] =
+		(struct aucsched_segment) { .first = n, .last = n,
+		.cores = cores, .gpus = gpus, .bin = bin };
+	running->segments++;
 }
 
 /*

@@ -26,16 +26,6 @@ extern void auc_figure_add(auc_figure_t *figure, int64_t value)
 	figure->count++;
 }
 
-extern void auc_status_decided(auc_status_t *status,
-			       const struct aucsched_output *out)
-{
-	memset(status->waits, 0, sizeof(status->waits));
-	for (uint32_t i = 0; i < out->decisions_len; i++)
-		if (out->decisions[i].why < AUCSCHED_WHYS)
-			status->waits[out->decisions[i].why]++;
-	status->late_cycles += out->late;
-}
-
 /* Where there is no library to tell the figures: that, and why. xfree() */
 static char *_bare(const auc_status_t *status)
 {

@@ -58,10 +58,6 @@ extern void auc_missed(job_record_t *job_ptr, int rc);
 typedef struct aucsched_figure auc_figure_t;
 typedef struct aucsched_status auc_status_t;
 
-/* Counts why the jobs of a decision wait, and whether it was late. */
-extern void auc_status_decided(auc_status_t *status,
-			       const struct aucsched_output *out);
-
 extern void auc_figure_add(auc_figure_t *figure, int64_t value);
 
 /*

@@ -527,23 +527,36 @@ static void test_status(void)
 {
 	struct aucsched_left left[] = {{"gres", 3}, {NULL, 1}};
 	struct aucsched_status s = {.state = "on", .state_text = "a\"b\n", .interval = 3, .queue = 4, .left = left, .left_len = 2,
-				    .misses = {.of = {{"busy", 5}}, .len = 1}, .objective = 1.5, .bound = (double)INFINITY,
-				    .cycle_us = {.last = 2, .max = 7, .sum = 9, .count = 2}, .waits = {[AUCSCHED_WAITS_LOST] = 6}};
+				    .misses = {.of = {{"busy", 5}}, .len = 1}, .shift = 2,
+				    .cycle_us = {.last = 2, .max = 7, .sum = 9, .count = 2}};
+	/* Two jobs for a place: one loses. */
+	struct aucsched_node node = {.cores = 4, .free_cores = 4, .up = 1};
+	struct aucsched_job jobs[] = {{.priority = 8, .cores = 4, .time_limit = 9, .mask = -1}, {.priority = 4, .cores = 4, .time_limit = 9, .mask = -1}};
+	struct aucsched_input in = {.abi = AUCSCHED_ABI, .size = sizeof in, .now = 100, .nodes_len = 1, .nodes = &node, .jobs_len = 2, .jobs = jobs};
+	struct aucsched_output out;
+	int64_t h = must_open("preset=none reservations=0");
 	char buf[4096];
 	size_t len;
 
-	EXPECT(aucsched_status(&s, buf, sizeof buf) == AUCSCHED_OK);
+	EXPECT(aucsched_status(0, &s, buf, sizeof buf) == AUCSCHED_OK);
 	EXPECT(strstr(buf, "\"state_text\":\"a\\\"b\\n\"") != NULL && strstr(buf, "\"interval_s\":3,") != NULL);
 	EXPECT(strstr(buf, "\"handed\":{\"\":1,\"gres\":3}") != NULL && strstr(buf, "\"missed\":{\"busy\":5}") != NULL);
 	EXPECT(strstr(buf, "\"cycle_us\":{\"last\":2,\"mean\":5,\"max\":7,\"sum\":9,\"count\":2}") != NULL);
-	EXPECT(strstr(buf, "\"lost\":6,") != NULL && strstr(buf, "\"objective\":2,") != NULL && strstr(buf, "\"bound\":0,") != NULL);
+	EXPECT(strstr(buf, "\"lost\":0,") != NULL && strstr(buf, "\"objective\":0,") != NULL && strstr(buf, "\"window\":0}") != NULL);
 	EXPECT(strstr(buf, "\"files\"") == NULL);
 	len = strlen(buf);
-	EXPECT(aucsched_status(&s, buf, len) == AUCSCHED_EINVAL);
-	EXPECT(aucsched_status(&s, buf, len + 1) == AUCSCHED_OK);
+	EXPECT(aucsched_status(0, &s, buf, len) == AUCSCHED_EINVAL);
+	EXPECT(aucsched_status(0, &s, buf, len + 1) == AUCSCHED_OK);
 	s.locality = 1;
-	EXPECT(aucsched_status(&s, buf, sizeof buf) == AUCSCHED_OK && strstr(buf, "\"files\":{\"copies\":0,") != NULL);
-	EXPECT(aucsched_status(NULL, buf, sizeof buf) == AUCSCHED_EINVAL);
+	EXPECT(aucsched_status(h, &s, buf, sizeof buf) == AUCSCHED_OK && strstr(buf, "\"files\":{\"copies\":0,") != NULL);
+	EXPECT(aucsched_status(h, NULL, buf, sizeof buf) == AUCSCHED_EINVAL);
+	for (in.jobs_len = 2; in.jobs_len + 2 > 2; in.jobs_len -= 2) { /* one without jobs tells nothing else */
+		prepare(&out);
+		EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_OK);
+		EXPECT(aucsched_status(h, &s, buf, sizeof buf) == AUCSCHED_OK && strstr(buf, "\"lost\":1,") != NULL);
+		EXPECT(strstr(buf, "\"objective\":2,") != NULL && strstr(buf, "\"window\":2}") != NULL);
+	}
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
 }
 
 /* Cycles in a file, as record.h has them: the settings but for record=, then the input and what was answered. */
@@ -617,7 +630,7 @@ static void test_texts(void)
 	EXPECT(aucsched_alternatives("#AUCSCHED -n2", 1, NULL, buf, sizeof buf) == AUCSCHED_EINVAL && !strncmp(buf, "#AUCSCHED in script line 1: -n2: ", 33));
 	EXPECT(aucsched_alternatives(NULL, 1, NULL, buf, sizeof buf) == AUCSCHED_OK && buf[0] == '\0');
 	EXPECT(aucsched_topology(h, names, addresses, patterns, 3, NULL, &t) == AUCSCHED_OK);
-	EXPECT(t.switches_len == 3 && t.roots == 1 && t.largest == 1 && !t.blocks && !t.other && t.outside && t.base == 0);
+	EXPECT(t.switches_len == 3 && t.roots == 1 && t.largest == 1 && !t.blocks && !t.other && t.outside && t.base == 0 && t.demands == NULL);
 	EXPECT(t.leaves[0] == 1 && t.leaves[1] == AUCSCHED_NO_SWITCH && t.leaves[2] == 2 && t.switches[2].parent == 0);
 	EXPECT(aucsched_topology(h, names, NULL, patterns, 3, NULL, &t) == AUCSCHED_EINVAL);
 	EXPECT(aucsched_topology(h, NULL, NULL, NULL, 0, "x", &t) == AUCSCHED_OK && t.switches_len == 0 && t.leaves == NULL);

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aucsched/aucsched/internal/engine"
 	"github.com/aucsched/aucsched/internal/slurm/shadow"
+	"github.com/aucsched/aucsched/internal/slurm/standing"
 	release "github.com/aucsched/aucsched/internal/version"
 )
 
@@ -221,6 +222,7 @@ func aucsched_close(handle C.int64_t) (c C.int) {
 			b.victims.free()
 			b.switches.free()
 			b.leaves.free()
+			b.demands.free()
 			b.shadow.Close()
 			b.record.end()
 		}
@@ -278,10 +280,30 @@ type buffers struct {
 	victims   array[uint32]
 	switches  array[engine.Switch]
 	leaves    array[uint32]
+	demands   array[standing.Demand]
 	shadow    shadow.Writer
 	kept      kept
 	record    record
 	settings  string // as they were given, for the record
+	last      last
+}
+
+// last is what the status says of the last cycle with jobs, and of files of any.
+type last struct {
+	out   C.struct_aucsched_output // without its arrays
+	waits [C.AUCSCHED_WHYS]uint32
+}
+
+// note takes over what the status says of a cycle with so many jobs.
+func (l *last) note(out *C.struct_aucsched_output, decisions []engine.Decision) {
+	if len(decisions) == 0 {
+		l.out.files, l.out.copies = out.files, out.copies
+		return
+	}
+	*l = last{out: *out}
+	for i := range decisions {
+		l.waits[decisions[i].Why]++
+	}
 }
 
 // ownOf are the buffers of a handle.
@@ -337,8 +359,12 @@ func cycle(h *engine.Handle, in *C.aucsched_in, out *C.struct_aucsched_output) e
 		return err
 	}
 	h.Note(b.out.Fault)
-	if err := b.hand(out); err != nil || in.jobs_len == 0 {
+	if err := b.hand(out); err != nil {
 		return err
+	}
+	b.last.note(out, b.out.Decisions)
+	if in.jobs_len == 0 {
+		return nil
 	}
 	if err := b.record.add(h.Settings().Record, b.settings, in, out); err != nil {
 		h.Note(err)

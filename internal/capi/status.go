@@ -44,15 +44,18 @@ func to(parts, x float64) float64 {
 }
 
 //export aucsched_status
-func aucsched_status(s *C.aucsched_figures, buf *C.char, length C.size_t) (c C.int) {
+func aucsched_status(handle C.int64_t, s *C.aucsched_figures, buf *C.char, length C.size_t) (c C.int) {
 	defer recovered(&c)
 	if s == nil || s.left_len > 1<<16 {
 		return C.AUCSCHED_EINVAL
 	}
+	var last last
+	_ = table.Do(int64(handle), func(h *engine.Handle) error { last = ownOf(h).last; return nil }) // none has decided nothing
+	scale := math.Exp2(float64(s.shift))
 	type object map[string]any // json sorts its names
 	waits, missed, handed := object{}, object{}, object{}
-	for why := 1; why < len(s.waits); why++ {
-		waits[engine.Word(uint8(why))] = uint32(s.waits[why])
+	for why := 1; why < len(last.waits); why++ {
+		waits[engine.Word(uint8(why))] = last.waits[why]
 	}
 	for i := range min(int(s.misses.len), len(s.misses.of)) {
 		missed[C.GoString(&s.misses.of[i].why[0])] = uint64(s.misses.of[i].count)
@@ -69,7 +72,7 @@ func aucsched_status(s *C.aucsched_figures, buf *C.char, length C.size_t) (c C.i
 		"cycles_late": uint64(s.late_cycles), "last_failure": text(s.last_failure),
 		"cycle_us": figureOf(&s.cycle_us), "snapshot_us": figureOf(&s.snapshot_us), "decide_us": figureOf(&s.decide_us),
 		"start_us": figureOf(&s.start_us), "lock_us": figureOf(&s.lock_us),
-		"nodes": uint32(s.nodes), "queue": uint32(s.queue), "window": uint32(s.window), "running": uint32(s.running),
+		"nodes": uint32(s.nodes), "queue": uint32(s.queue), "window": uint32(last.out.window), "running": uint32(s.running),
 		"waits": waits, "started": uint64(s.started), "starts_failed": uint64(s.starts_failed), "missed": missed,
 		"overdue": uint64(s.overdue), "preempted": uint64(s.preempted), "journal": text(s.journal),
 		"saves_failed": uint64(s.saves_failed), "handed_jobs": uint32(s.left_jobs), "handed": handed,
@@ -79,13 +82,13 @@ func aucsched_status(s *C.aucsched_figures, buf *C.char, length C.size_t) (c C.i
 			"longest_s": int64(s.left_wait_s.max), "pending_longest_s": uint32(s.left_longest_s),
 		},
 		"solver": object{
-			"status":    map[bool]string{true: "optimal", false: "feasible"}[s.optimal != 0],
-			"objective": to(1, float64(s.objective)), "bound": to(1, float64(s.bound)), "bids": uint32(s.bids),
+			"status":    map[bool]string{true: "optimal", false: "feasible"}[last.out.optimal != 0],
+			"objective": to(1, float64(last.out.objective)/scale), "bound": to(1, float64(last.out.bound)/scale), "bids": uint32(last.out.bids),
 		},
 		"fallbacks": uint64(s.fallbacks),
 	}
 	if s.locality != 0 {
-		status["files"] = object{"known": uint32(s.files), "copies": uint32(s.copies), "starts": uint64(s.readers),
+		status["files"] = object{"known": uint32(last.out.files), "copies": uint32(last.out.copies), "starts": uint64(s.readers),
 			"on_holders": uint64(s.holders)}
 	}
 	line, err := json.Marshal(status)

@@ -52,10 +52,14 @@ func aucsched_topology(handle C.int64_t, names, addresses, patterns *C.aucsched_
 		if err != nil {
 			return err
 		}
+		demands, err := b.demands.set(x.Demands(int(n)))
+		if err != nil {
+			return err
+		}
 		*out = C.struct_aucsched_topology{
+			demands:  (*C.struct_aucsched_demand)(demands),
 			switches: (*C.struct_aucsched_switch)(switches), leaves: (*C.uint32_t)(leaves), switches_len: C.uint32_t(len(all)),
-			roots: C.uint32_t(x.Roots), largest: C.uint32_t(x.Largest), base: C.uint32_t(x.Base), levels: C.uint32_t(x.Levels),
-			count: C.uint32_t(x.Count), blocks: flag(x.Blocks), other: flag(x.Other), outside: flag(x.Outside),
+			roots: C.uint32_t(x.Roots), largest: C.uint32_t(x.Largest), base: C.uint32_t(x.Base), blocks: flag(x.Blocks), other: flag(x.Other), outside: flag(x.Outside),
 		}
 		return nil
 	}))

@@ -116,7 +116,7 @@ int aucsched_shadow(int64_t handle, const struct aucsched_shadow *shadow)
 	return AUCSCHED_OK;
 }
 
-int aucsched_status(const struct aucsched_status *status, char *buf, size_t len)
+int aucsched_status(int64_t handle, const struct aucsched_status *status, char *buf, size_t len)
 {
 	auc_call_t *call = (void *) ((char *) status - offsetof(auc_call_t, status));
 

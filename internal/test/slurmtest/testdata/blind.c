@@ -104,7 +104,7 @@ int aucsched_keep_files(int64_t handle, const char *path, int end)
 	return AUCSCHED_OK;
 }
 
-int aucsched_status(const struct aucsched_status *status, char *buf, size_t len)
+int aucsched_status(int64_t handle, const struct aucsched_status *status, char *buf, size_t len)
 {
 	snprintf(buf, len, "{\"time\":%lld,\"interval_s\":1,\"state\":\"%s\",\"overdue\":%llu}\n", (long long) time(NULL),
 		 status->state, (unsigned long long) status->overdue);
