@@ -174,11 +174,6 @@ static void _taken(job_record_t *job_ptr)
 	auc_keeper_want();
 }
 
-static void _freed(job_record_t *job_ptr)
-{
-	auc_journal_end(job_ptr);
-}
-
 /* Job write lock, so that nobody is in one of them. */
 static void _set_hooks(bool on)
 {
@@ -192,7 +187,7 @@ static void _set_hooks(bool on)
 	hooks->whose = on ? _whose : NULL;
 	hooks->keep = on ? _keep : NULL;
 	hooks->taken = on ? _taken : NULL;
-	hooks->freed = on ? _freed : NULL;
+	hooks->freed = on ? auc_journal_end : NULL;
 	hooks->aside = settings.enabled && settings.shadow && !claim.closed;
 	unlock_slurmctld(job_lock);
 }

@@ -198,11 +198,7 @@ extern void auc_add_preferences(auc_snapshot_t *s)
 	FREE_NULL_BITMAP(spread);
 }
 
-/*
- * The cores that jobs hold of nodes, and the idle ones, as bitmaps.
- *
- * Job and node read locks.
- */
+/* ---- Cores ---- */
 
 extern bool auc_holds_nodes(const job_record_t *job_ptr)
 {
@@ -230,8 +226,8 @@ static bitstr_t *_usable_cores(const node_record_t *node_ptr)
 	return cores;
 }
 
-/* Sets or clears the cores that a job holds, on nodes of which there are bitmaps. */
-static void _mark(const job_resources_t *held, bitstr_t **nodes, bool set)
+extern void auc_cores_mark(const job_resources_t *held, bitstr_t **nodes,
+			   bool set)
 {
 	int first = 0;
 
@@ -250,16 +246,6 @@ static void _mark(const job_resources_t *held, bitstr_t **nodes, bool set)
 	}
 }
 
-extern void auc_cores_take(const job_resources_t *held, bitstr_t **idle)
-{
-	_mark(held, idle, false);
-}
-
-extern void auc_cores_add(const job_resources_t *held, bitstr_t **nodes)
-{
-	_mark(held, nodes, true);
-}
-
 extern bitstr_t **auc_idle_cores(const bitstr_t *want)
 {
 	bitstr_t **idle = xcalloc(node_record_count, sizeof(*idle));
@@ -272,7 +258,7 @@ extern bitstr_t **auc_idle_cores(const bitstr_t *want)
 		if (auc_holds_nodes(job_ptr) && !auc_gave_cores(job_ptr) &&
 		    bit_overlap_any(job_ptr->job_resrcs->node_bitmap,
 				    (bitstr_t *) want))
-			auc_cores_take(job_ptr->job_resrcs, idle);
+			auc_cores_mark(job_ptr->job_resrcs, idle, false);
 	return idle;
 }
 
@@ -285,11 +271,7 @@ extern void auc_cores_free(bitstr_t **cores)
 	xfree(cores);
 }
 
-/*
- * Who may be on which nodes, by partitions' rules.
- *
- * Bitmaps are the caller's.
- */
+/* ---- Who may be on which nodes, by partitions' rules ---- */
 
 static uint64_t _default_in(list_t *defaults, uint16_t type)
 {

@@ -9,11 +9,7 @@
 #include "common.h"
 #include "save.h"
 
-/*
- * Jobs that have their nodes, until the nodes hear of them.
- *
- * All under the locks.
- */
+/* ---- Jobs that have their nodes, until the nodes hear of them: under the locks ---- */
 
 static slurm_step_id_t _batch_step_of(uint32_t job_id)
 {

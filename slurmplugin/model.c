@@ -5,6 +5,7 @@
 
 #include "common.h"
 #include "model.h"
+#include "src/common/env.h"
 
 /* ---- Jobs that ask for the same ---- */
 
@@ -693,30 +694,17 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
  */
 
 /* What the environment of a batch script says of its request. */
-#define NTASKS "SLURM_NTASKS="
-#define NPROCS "SLURM_NPROCS="
-#define NTASKS_PER_NODE "SLURM_NTASKS_PER_NODE="
-#define GPUS_PER_NODE "SLURM_GPUS_PER_NODE="
-#define WHICH "AUCSCHED_ALTERNATIVE="
+#define NTASKS "SLURM_NTASKS"
+#define NPROCS "SLURM_NPROCS"
+#define NTASKS_PER_NODE "SLURM_NTASKS_PER_NODE"
+#define GPUS_PER_NODE "SLURM_GPUS_PER_NODE"
+#define WHICH "AUCSCHED_ALTERNATIVE"
 
 static const char *variables[] = {
 	NTASKS, NPROCS, NTASKS_PER_NODE, GPUS_PER_NODE, WHICH,
 };
 
 /* ---- the environment ---- */
-
-static bool _begins(const char *text, const char *with)
-{
-	return !strncmp(text, with, strlen(with));
-}
-
-static bool _is_ours(const char *text)
-{
-	for (int i = 0; i < ARRAY_SIZE(variables); i++)
-		if (_begins(text, variables[i]))
-			return true;
-	return false;
-}
 
 static void _free_env(char **env, uint16_t len)
 {
@@ -725,20 +713,16 @@ static void _free_env(char **env, uint16_t len)
 	xfree(env);
 }
 
-/*
- * Slurm lays these over the environment that came with the job. Those for arrays stay.
- * OUT len - with room for ours behind them
- */
-static char **_others(const job_record_t *job_ptr, uint16_t *len)
+/* What Slurm lays over the environment that came with the job, but for ours; those for arrays stay. */
+static char **_others(const job_record_t *job_ptr)
 {
 	__typeof__(job_ptr->details) details = job_ptr->details;
-	char **env = xcalloc(details->env_cnt + ARRAY_SIZE(variables) + 1,
-			     sizeof(char *));
+	char **env = xcalloc(details->env_cnt + 1, sizeof(char *));
 
-	*len = 0;
 	for (int i = 0; i < details->env_cnt; i++)
-		if (!_is_ours(details->env_sup[i]))
-			env[(*len)++] = xstrdup(details->env_sup[i]);
+		env[i] = xstrdup(details->env_sup[i]);
+	for (int i = 0; i < ARRAY_SIZE(variables); i++)
+		unsetenvp(env, variables[i]);
 	return env;
 }
 
@@ -750,8 +734,10 @@ static void _came_with(job_record_t *job_ptr, bool *per_node, bool *gpus)
 
 	*per_node = *gpus = false;
 	for (uint32_t i = 0; env && (i < len); i++) {
-		*per_node |= _begins(env[i], NTASKS_PER_NODE);
-		*gpus |= _begins(env[i], GPUS_PER_NODE);
+		*per_node |= !xstrncmp(env[i], NTASKS_PER_NODE "=",
+				       sizeof(NTASKS_PER_NODE));
+		*gpus |= !xstrncmp(env[i], GPUS_PER_NODE "=",
+				   sizeof(GPUS_PER_NODE));
 	}
 	if (env && len)
 		xfree(env[0]);	/* the text of them all */
@@ -762,23 +748,22 @@ static void _came_with(job_record_t *job_ptr, bool *per_node, bool *gpus)
 static void _set_env(job_record_t *job_ptr, const auc_alternative_t *a,
 		     int number, int gpus_each)
 {
-	uint16_t len;
-	char **env = _others(job_ptr, &len);
+	char **env = _others(job_ptr);
 	bool per_node, gpus;
 
 	_came_with(job_ptr, &per_node, &gpus);
-	env[len++] = xstrdup_printf(NTASKS "%u", a->tasks);
-	env[len++] = xstrdup_printf(NPROCS "%u", a->tasks);
+	env_array_overwrite_fmt(&env, NTASKS, "%u", a->tasks);
+	env_array_overwrite_fmt(&env, NPROCS, "%u", a->tasks);
 	/* It can't be taken away. As many as there are in all is no restriction. */
 	if (a->per_node || per_node)
-		env[len++] = xstrdup_printf(NTASKS_PER_NODE "%u", a->per_node ?
-					    a->per_node : a->tasks);
+		env_array_overwrite_fmt(&env, NTASKS_PER_NODE, "%u", a->per_node ?
+					a->per_node : a->tasks);
 	if (gpus)
-		env[len++] = xstrdup_printf(GPUS_PER_NODE "%s%s%u", a->gpus.type,
-					    a->gpus.type[0] ? ":" : "", gpus_each);
-	env[len++] = xstrdup_printf(WHICH "%d", number);
+		env_array_overwrite_fmt(&env, GPUS_PER_NODE, "%s%s%u", a->gpus.type,
+					a->gpus.type[0] ? ":" : "", gpus_each);
+	env_array_overwrite_fmt(&env, WHICH, "%d", number);
 	job_ptr->details->env_sup = env;
-	job_ptr->details->env_cnt = len;
+	job_ptr->details->env_cnt = envcount(env);
 }
 
 /* ---- the record ---- */
@@ -953,12 +938,11 @@ static void _hold(job_record_t *job_ptr)
 static void _restore_first(job_record_t *job_ptr, const auc_first_t *first)
 {
 	__typeof__(job_ptr->details) details = job_ptr->details;
-	uint16_t len;
-	char **env = _others(job_ptr, &len);
+	char **env = _others(job_ptr);
 
 	_free_env(details->env_sup, details->env_cnt);
 	details->env_sup = env;
-	details->env_cnt = len;
+	details->env_cnt = envcount(env);
 	details->num_tasks = first->tasks;
 	details->min_nodes = first->min_nodes;
 	details->max_nodes = first->max_nodes;

@@ -78,11 +78,9 @@ extern bool auc_gave_cores(const job_record_t *job_ptr);
 /* The idle cores of the nodes in want; NULL elsewhere. */
 extern bitstr_t **auc_idle_cores(const bitstr_t *want);
 
-/* Takes the cores that a job holds off them. */
-extern void auc_cores_take(const job_resources_t *held, bitstr_t **idle);
-
-/* Adds them, on nodes of which there is a bitmap. */
-extern void auc_cores_add(const job_resources_t *held, bitstr_t **nodes);
+/* Sets or clears the cores that a job holds, on nodes of which there is a bitmap. */
+extern void auc_cores_mark(const job_resources_t *held, bitstr_t **nodes,
+			   bool set);
 extern void auc_cores_free(bitstr_t **cores);
 
 /*
@@ -325,12 +323,9 @@ extern void auc_add_running_uses(auc_snapshot_t *snapshot,
 				 const auc_holding_t *holding);
 
 /* What the job that is added next, or the next alternative, uses as its request says. */
-extern void auc_add_job_uses(auc_snapshot_t *snapshot,
-			     const auc_request_t *request,
-			     const part_record_t *part_ptr);
-extern void auc_add_alternative_uses(auc_snapshot_t *snapshot,
-				     const auc_request_t *request,
-				     const part_record_t *part_ptr);
+extern void auc_add_uses(auc_snapshot_t *snapshot, bool alternative,
+			 const auc_request_t *request,
+			 const part_record_t *part_ptr);
 
 /* Whether the request says of which type its GPUs, or other gres, are to be. */
 extern bool auc_names_type(const auc_request_t *request);

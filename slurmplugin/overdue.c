@@ -513,7 +513,7 @@ static bool _select(auc_select_hooks_t *hooks, job_record_t *job_ptr,
 	}
 	info("aucsched: Slurm's selection gave %pJ, which %s, %s",
 	     job_ptr, what, job_ptr->nodes);
-	auc_cores_take(job_ptr->job_resrcs, idle);
+	auc_cores_mark(job_ptr->job_resrcs, idle, false);
 	auc_will_launch(starts, job_ptr);
 	schedule_job_save();
 	return true;

@@ -468,11 +468,7 @@ static void _look_at_ways(look_t *look, list_t *queue, auc_memo_t *memo)
 	_add_partitions(look, queue);
 }
 
-/*
- * The queue: pending jobs as rows of the snapshot, in Slurm's order and with worth by it.
- *
- * Under the locks. The list of records and queue_state_t are freed at the end.
- */
+/* ---- The queue, in Slurm's order and with worth by it ---- */
 
 /*
  * The queue is gone through for so long: Slurm's locks are held. It takes a queue of very many
@@ -622,9 +618,9 @@ static void _add_alternatives(auc_snapshot_t *s, const auc_ways_t *found)
 	AUC_GROW(s->alternatives, s->alternatives_cap,
 		 s->in.alternatives_len + found->len);
 	for (int i = 0; i < found->len; i++) {
-		auc_add_alternative_uses(s, &found->requests[i],
-					 found->ways[i].part_ptr);
-		auc_add_alternative_limits(s, found->counted[i]);
+		auc_add_uses(s, true, &found->requests[i],
+			     found->ways[i].part_ptr);
+		auc_add_limits(s, true, found->counted[i]);
 		s->alternatives[s->in.alternatives_len] = found->given[i];
 		s->alternatives[s->in.alternatives_len++].job = s->in.jobs_len;
 	}
@@ -663,8 +659,8 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		row.first_alternative = s->in.alternatives_len;
 		if (found->len)
 			_add_alternatives(s, found);
-		auc_add_job_uses(s, request, record->part_ptr);
-		auc_add_job_limits(s, counted);
+		auc_add_uses(s, false, request, record->part_ptr);
+		auc_add_limits(s, false, counted);
 		row.reads = auc_add_job_read(s, record->job_ptr);
 		s->jobs[s->in.jobs_len] = job;
 		s->rows[s->in.jobs_len++] = row;

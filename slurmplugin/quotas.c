@@ -845,24 +845,20 @@ extern auc_counted_t auc_count_limits(auc_snapshot_t *s, job_record_t *job_ptr,
 	return count.counted;
 }
 
-static void _add(auc_counted_t counted, struct aucsched_charge **charges,
-		 size_t *cap, uint32_t *len, uint32_t of)
+extern void auc_add_limits(auc_snapshot_t *s, bool alternative,
+			   auc_counted_t counted)
 {
+	struct aucsched_charge **charges = alternative ?
+		&s->alternative_charges : &s->job_charges;
+	size_t *cap = alternative ?
+		&s->alternative_charges_cap : &s->job_charges_cap;
+	uint32_t *len = alternative ?
+		&s->in.alternative_charges_len : &s->in.job_charges_len;
+
 	AUC_GROW(*charges, *cap, *len + counted.len);
 	for (uint32_t i = 0; i < counted.len; i++) {
 		(*charges)[*len] = cycle.counted[counted.first + i];
-		(*charges)[(*len)++].of = of;
+		(*charges)[(*len)++].of = alternative ?
+			s->in.alternatives_len : s->in.jobs_len;
 	}
-}
-
-extern void auc_add_job_limits(auc_snapshot_t *s, auc_counted_t counted)
-{
-	_add(counted, &s->job_charges, &s->job_charges_cap,
-	     &s->in.job_charges_len, s->in.jobs_len);
-}
-
-extern void auc_add_alternative_limits(auc_snapshot_t *s, auc_counted_t counted)
-{
-	_add(counted, &s->alternative_charges, &s->alternative_charges_cap,
-	     &s->in.alternative_charges_len, s->in.alternatives_len);
 }

@@ -78,8 +78,7 @@ extern auc_counted_t auc_count_limits(auc_snapshot_t *snapshot,
 				      bool asked, bool stuck, uint32_t *rows);
 
 /* The job that is added next, or the next alternative, counts that. */
-extern void auc_add_job_limits(auc_snapshot_t *snapshot, auc_counted_t counted);
-extern void auc_add_alternative_limits(auc_snapshot_t *snapshot,
-				       auc_counted_t counted);
+extern void auc_add_limits(auc_snapshot_t *snapshot, bool alternative,
+			   auc_counted_t counted);
 
 #endif

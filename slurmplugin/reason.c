@@ -136,12 +136,7 @@ extern void auc_verdict_drop(job_record_t *job_ptr)
 	last_job_update = time(NULL);
 }
 
-/*
- * What users are told of why their jobs wait, and until when.
- *
- * Under the locks. A reason that Slurm has found stays: only "none", Priority and Resources are
- * replaced here.
- */
+/* ---- What users are told: only "none", Priority and Resources are replaced here ---- */
 
 /* Unless somebody knows better. */
 static bool _may_tell(const job_record_t *job_ptr)
@@ -332,12 +327,7 @@ extern void auc_explain(const auc_snapshot_t *s,
 	FREE_NULL_LIST(waited_for);
 }
 
-/*
- * Pending jobs that are left to Slurm: which, why, and how many. See reason.h;
- * docs/reference/slurm-jobs.md has the table of the reasons.
- *
- * Under the locks. Reasons are static text; memos are status.c's.
- */
+/* ---- Jobs that are left to Slurm: docs/reference/slurm-jobs.md has the reasons, static texts ---- */
 
 static struct {
 	pthread_mutex_t lock;

@@ -5,11 +5,7 @@
 #include "common.h"
 #include "model.h"
 
-/*
- * The nodes of the snapshot, before running jobs are looked at, and which of them take jobs.
- *
- * Node read lock. The arrays by node are the snapshot's.
- */
+/* ---- The nodes, before running jobs are looked at: node read lock ---- */
 
 extern uint32_t auc_gpu_type(const gres_node_state_t *gpus)
 {
@@ -590,16 +586,22 @@ static struct aucsched_use _use(const auc_kind_t *kind,
 }
 
 /* By ascending resource. */
-static void _add_uses(auc_snapshot_t *s, struct aucsched_use **uses, size_t *cap,
-		      uint32_t *len, uint32_t of, const auc_request_t *request,
-		      const part_record_t *part_ptr)
+extern void auc_add_uses(auc_snapshot_t *s, bool alternative,
+			 const auc_request_t *request,
+			 const part_record_t *part_ptr)
 {
+	struct aucsched_use **uses = alternative ?
+		&s->alternative_uses : &s->job_uses;
+	size_t *cap = alternative ? &s->alternative_uses_cap : &s->job_uses_cap;
+	uint32_t *len = alternative ?
+		&s->in.alternative_uses_len : &s->in.job_uses_len;
+
 	for (uint32_t r = 0; r < s->in.resources_len; r++) {
 		struct aucsched_use use = _use(&s->kinds[r], request, part_ptr);
 
 		if (!use.per_node && !use.per_core && !use.per_gpu)
 			continue;
-		use.of = of;
+		use.of = alternative ? s->in.alternatives_len : s->in.jobs_len;
 		use.resource = r;
 		AUC_GROW(*uses, *cap, *len + 1);
 		(*uses)[(*len)++] = use;
@@ -633,22 +635,6 @@ extern void auc_take_promise(auc_snapshot_t *s, const auc_request_t *request,
 		holding->amounts[r] = MIN(want, a->free);
 		a->free -= holding->amounts[r];
 	}
-}
-
-extern void auc_add_job_uses(auc_snapshot_t *s, const auc_request_t *request,
-			     const part_record_t *part_ptr)
-{
-	_add_uses(s, &s->job_uses, &s->job_uses_cap, &s->in.job_uses_len,
-		  s->in.jobs_len, request, part_ptr);
-}
-
-extern void auc_add_alternative_uses(auc_snapshot_t *s,
-				     const auc_request_t *request,
-				     const part_record_t *part_ptr)
-{
-	_add_uses(s, &s->alternative_uses, &s->alternative_uses_cap,
-		  &s->in.alternative_uses_len, s->in.alternatives_len, request,
-		  part_ptr);
 }
 
 /* ---- Input files that jobs read, and nodes hold ---- */

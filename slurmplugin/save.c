@@ -160,7 +160,7 @@ extern int64_t auc_journal_rest_us(void)
 	return MAX(rest, 0);
 }
 
-extern void auc_journal_end(const job_record_t *job_ptr)
+extern void auc_journal_end(job_record_t *job_ptr)
 {
 	auc_run_t run = {
 		.job_id = job_ptr->job_id,

@@ -42,7 +42,7 @@ extern const char *auc_journal_why_off(void);
 
 /* Any thread; without an open journal nothing is written. */
 extern void auc_journal_start(uint32_t job_id, time_t start);
-extern void auc_journal_end(const job_record_t *job_ptr);
+extern void auc_journal_end(job_record_t *job_ptr);
 
 /* How long it will take until all that was started is a step on its node, at most 1 s. */
 extern int64_t auc_journal_rest_us(void);

@@ -50,8 +50,7 @@ extern const char *auc_block_demand(const struct aucsched_topology *blocks,
 }
 
 /*
- * The numbers of a job's record into the shape of its request: how many cores, on how many
- * nodes, how many on each. See shape.h. Arithmetic alone: no record, no lock.
+ * The numbers of a job's record into the shape of its request.
  *
  * Users may set most of the numbers to whatever they like (scontrol update), so that all is
  * reckoned in 64 bits, and what the library would refuse is left to Slurm.

@@ -8,11 +8,7 @@
 #include "snapshot.h"
 #include "start.h"
 
-/*
- * What running jobs hold of the nodes, and until when.
- *
- * Job and node read locks. The snapshot owns its arrays.
- */
+/* ---- What running jobs hold of the nodes, and until when: job and node read locks ---- */
 
 static uint64_t _gpus_held(const gres_job_state_t *gpus, int at)
 {
@@ -263,11 +259,7 @@ static void _add_running(auc_snapshot_t *s)
 	_add_busy(s);
 }
 
-/*
- * The cluster as flat arrays: takes the snapshot, and owns its memory.
- *
- * Under the locks, except for auc_snapshot_free().
- */
+/* ---- The snapshot: under the locks, but for auc_snapshot_free() ---- */
 
 static void _clear(auc_snapshot_t *s, uint32_t cycle)
 {

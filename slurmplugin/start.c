@@ -7,11 +7,7 @@
 #include "reason.h"
 #include "start.h"
 
-/*
- * Places of decisions as exact cores and GPUs.
- *
- * Job and node read locks.
- */
+/* ---- Places of decisions as exact cores and GPUs: job and node read locks ---- */
 
 /*
  * Takes count cores of those idle: all on one socket if one has enough (the fullest that
@@ -591,7 +587,7 @@ extern bool auc_start_row(const auc_snapshot_t *s,
 		info("aucsched: %pJ got other cores than its bid's", job_ptr);
 	}
 	auc_will_launch(starts, job_ptr);
-	auc_cores_take(job_ptr->job_resrcs, idle);
+	auc_cores_mark(job_ptr->job_resrcs, idle, false);
 	auc_pin_free(&pin);
 	return true;
 }

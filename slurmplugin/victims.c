@@ -5,7 +5,8 @@
 #include "start.h"
 
 /*
- * Jobs that Slurm is to preempt, each once. Read lock on the configuration, write locks on jobs and nodes.
+ * Jobs that Slurm is to preempt, each once. As all here: the agent's thread, under the locks (conf read, job
+ * and node write).
  *
  * By slurm_job_preempt(), as Slurm's _preempt_jobs() does it: modes, grace times and signals are
  * Slurm's. Called again when the grace is over it kills; otherwise job_time_limit() would, up to half
@@ -74,11 +75,7 @@ static time_t _ends_until(time_t end)
 		SPARE_SECONDS;
 }
 
-/*
- * Starts that waited until others had ended.
- *
- * The agent's thread, under the locks: read lock on the configuration, write locks on jobs and nodes.
- */
+/* ---- Starts that waited until others had ended ---- */
 
 /* Ends those whose grace is over. RET whether some hold their nodes still */
 static bool _still_run(auc_hold_t *hold, job_record_t *job_ptr)
@@ -159,8 +156,6 @@ extern auc_waits_t auc_holds_tend(auc_select_hooks_t *hooks,
  * and names those that it would preempt. When all starts of the cycle have been asked about, these
  * are preempted (victims.c). The places are kept (offer.c) until the nodes are clean, and then the starts
  * are made as any other (victims.c).
- *
- * The agent's thread, under the locks: read lock on the configuration, write locks on jobs and nodes.
  */
 
 /* What the starts of a cycle share. */
@@ -207,7 +202,7 @@ static void _add_cores(const round_t *round, uint32_t first, uint32_t len,
 		job_record_t *job_ptr = find_job_record(_victim(round, i));
 
 		if (job_ptr && auc_holds_nodes(job_ptr))
-			auc_cores_add(job_ptr->job_resrcs, cores);
+			auc_cores_mark(job_ptr->job_resrcs, cores, true);
 	}
 }
 

@@ -83,7 +83,8 @@ func aucsched_status(handle C.int64_t, s *C.aucsched_figures, buf *C.char, lengt
 		},
 		"solver": object{
 			"status":    map[bool]string{true: "optimal", false: "feasible"}[last.out.optimal != 0],
-			"objective": to(1, float64(last.out.objective)/scale), "bound": to(1, float64(last.out.bound)/scale), "bids": uint32(last.out.bids),
+			"objective": to(1, float64(last.out.objective)/scale), "bound": to(1, float64(last.out.bound)/scale),
+			"bids": uint32(last.out.bids),
 		},
 		"fallbacks": uint64(s.fallbacks),
 	}

@@ -57,9 +57,10 @@ func aucsched_topology(handle C.int64_t, names, addresses, patterns *C.aucsched_
 			return err
 		}
 		*out = C.struct_aucsched_topology{
-			demands:  (*C.struct_aucsched_demand)(demands),
-			switches: (*C.struct_aucsched_switch)(switches), leaves: (*C.uint32_t)(leaves), switches_len: C.uint32_t(len(all)),
-			roots: C.uint32_t(x.Roots), largest: C.uint32_t(x.Largest), base: C.uint32_t(x.Base), blocks: flag(x.Blocks), other: flag(x.Other), outside: flag(x.Outside),
+			switches: (*C.struct_aucsched_switch)(switches), leaves: (*C.uint32_t)(leaves),
+			demands: (*C.struct_aucsched_demand)(demands), switches_len: C.uint32_t(len(all)), roots: C.uint32_t(x.Roots),
+			largest: C.uint32_t(x.Largest), base: C.uint32_t(x.Base), blocks: flag(x.Blocks), other: flag(x.Other),
+			outside: flag(x.Outside),
 		}
 		return nil
 	}))
