@@ -57,7 +57,7 @@ extern "C" {
  * aucsched_shadow(), aucsched_status(), aucsched_tiers(), aucsched_price() and aucsched_keep_files(), 10: aucsched_alternatives() and
  * aucsched_topology(); neither offers nor worker processes, 11: aucsched_invasic(), 12: aucsched_price() sets
  * classes, 13: demands of a topology; aucsched_status()
- * takes a handle. */
+ * takes a handle, and aucsched_alternatives() settings. */
 #define AUCSCHED_ABI 13
 
 /* Return values. */
@@ -383,9 +383,9 @@ struct aucsched_settings {
 int aucsched_settings(const char *text, struct aucsched_settings *out, char *buf, size_t len);
 
 /* Reads the alternative requests of a job, lines "#AUCSCHED --alternative ..." of its script, as a note of at most 1000
- * bytes for the job's record; "" if there are none. types are the GPU types of the cluster, a line each. Returns AUCSCHED_OK,
+ * bytes for the job's record; "" if there are none. settings is SchedulerParameters, which may forbid them. types are the GPU types of the cluster, a line each. Returns AUCSCHED_OK,
  * or AUCSCHED_EINVAL with the words for the user, in buf, which has to have room for the NUL; or AUCSCHED_EPANIC. */
-int aucsched_alternatives(const char *script, uint32_t cpus_per_task, const char *types, char *buf, size_t len);
+int aucsched_alternatives(const char *settings, const char *script, uint32_t cpus_per_task, const char *types, char *buf, size_t len);
 
 /* What slurmctld knows of a job of auc_invasic=PARTITION that is submitted, or changed. Numbers are 0 where nothing is said,
  * texts NULL. */

@@ -121,7 +121,7 @@ static int64_t _answer(auc_call_t *call)
 		return library.settings(call->text, &call->settings, call->buf,
 					call->buf_len);
 	case AUC_CALL_ALTERNATIVES:
-		return library.alternatives(call->text, call->len,
+		return library.alternatives(call->params, call->text, call->len,
 					    call->types, call->buf,
 					    call->buf_len);
 	case AUC_CALL_INVASIC:

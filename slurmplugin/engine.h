@@ -48,7 +48,7 @@ typedef struct {
 	char *buf;		/* of buf_len bytes */
 	size_t buf_len;
 	struct aucsched_settings settings;
-	const char *types;	/* of GPUs, for aucsched_alternatives() */
+	const char *types, *params; /* of GPUs, and SchedulerParameters, for aucsched_alternatives() */
 	uint32_t len;		/* CPUs a task; nodes */
 	const char **names, **addresses, **patterns; /* of nodes */
 	struct aucsched_invasic invasic;

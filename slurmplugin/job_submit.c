@@ -327,21 +327,6 @@ static void _from_comment(job_desc_msg_t *job_desc)
 		   range.type[0] ? ":" : "", range.low, range.high);
 }
 
-static int _check_alternatives(const auc_alternative_t *alternatives, int len,
-			       char **err_msg)
-{
-	if (len && !auc_yes(slurm_conf.sched_params, "auc_alternatives=", true))
-		return _refuse_submit(err_msg, xstrdup("aucsched: this cluster takes no alternative requests (auc_alternatives=no)"),
-			       ESLURM_NOT_SUPPORTED);
-	for (int i = 0; i < len; i++)
-		if ((alternatives[i].gpus.low < alternatives[i].gpus.high) &&
-		    !auc_yes(slurm_conf.sched_params, "auc_gpu_ranges=", true))
-			return _refuse_submit(err_msg, xstrdup_printf("aucsched: alternative %d: this cluster takes no ranges of GPUs (auc_gpu_ranges=no)",
-							       i + 1),
-				       ESLURM_INVALID_GRES);
-	return SLURM_SUCCESS;
-}
-
 /* Has the library read the script. OUT buf - the note, or words for the user */
 static int _read_script(const char *script, uint32_t cpus_per_task, char *buf,
 			size_t len)
@@ -351,7 +336,8 @@ static int _read_script(const char *script, uint32_t cpus_per_task, char *buf,
 
 	slurm_mutex_lock(&reader.lock);
 	(void) auc_library_load(&reader.library, slurm_conf.sched_params);
-	if ((rc = auc_library_alternatives(&reader.library, script,
+	if ((rc = auc_library_alternatives(&reader.library,
+					   slurm_conf.sched_params, script,
 					   cpus_per_task, types, buf, len)))
 		info("aucsched: a script could not be read for alternatives: %s",
 		     reader.library.error);
@@ -365,7 +351,6 @@ static int _take_alternatives(job_desc_msg_t *job_desc, char **err_msg)
 {
 	uint32_t cpus_per_task = (job_desc->cpus_per_task == NO_VAL16) ? 1 :
 		MAX(job_desc->cpus_per_task, 1);
-	auc_alternative_t alternatives[AUC_ALTERNATIVES];
 	char **comment = &job_desc->admin_comment, note[2048] = "";
 
 	auc_note_drop(comment, AUC_ALTERNATIVES_NOTE);
@@ -374,11 +359,9 @@ static int _take_alternatives(job_desc_msg_t *job_desc, char **err_msg)
 		return SLURM_SUCCESS;
 	if (_read_script(job_desc->script, cpus_per_task, note, sizeof(note)))
 		return _refuse_submit(err_msg, xstrdup(note), EINVAL);
-	if (!note[0])
-		return SLURM_SUCCESS;
-	auc_note_set(comment, AUC_ALTERNATIVES_NOTE, note);
-	return _check_alternatives(alternatives, auc_alternatives_find_note(
-					   *comment, alternatives), err_msg);
+	if (note[0])
+		auc_note_set(comment, AUC_ALTERNATIVES_NOTE, note);
+	return SLURM_SUCCESS;
 }
 
 /* Slurm bounds a job's texts but this one, which others than administrators write here alone. */

@@ -421,7 +421,8 @@ extern int auc_library_settings(auc_library_t *library, const char *params,
 		_fail(library, "the library does not read SchedulerParameters");
 }
 
-extern int auc_library_alternatives(auc_library_t *library, const char *script,
+extern int auc_library_alternatives(auc_library_t *library,
+				    const char *params, const char *script,
 				    uint32_t cpus_per_task, const char *types,
 				    char *buf, size_t len)
 {
@@ -435,6 +436,7 @@ extern int auc_library_alternatives(auc_library_t *library, const char *script,
 	call->text = _put_text(call, script);
 	call->len = cpus_per_task;
 	call->types = _put_text(call, types);
+	call->params = _put_text(call, params);
 	lent = _lend(call, buf, len);
 	if (_ask(library, ANSWER_MS) && (!library->pid || call->full))
 		return SLURM_ERROR;

@@ -55,10 +55,11 @@ extern int auc_library_settings(auc_library_t *library, const char *params,
 				size_t len);
 
 /*
- * aucsched_alternatives(). IN types - may be NULL
+ * aucsched_alternatives(). IN params - SchedulerParameters; types - may be NULL
  * OUT buf - the note or, on an error, words for the user
  */
-extern int auc_library_alternatives(auc_library_t *library, const char *script,
+extern int auc_library_alternatives(auc_library_t *library,
+				    const char *params, const char *script,
 				    uint32_t cpus_per_task, const char *types,
 				    char *buf, size_t len);
 

@@ -625,10 +625,11 @@ static void test_texts(void)
 	int64_t h = must_open("");
 	char buf[64];
 
-	EXPECT(aucsched_alternatives("#AUCSCHED --alternative -n2 --gres=gpu:a:1\n", 1, "\nb\na\n", buf, sizeof buf) == AUCSCHED_OK);
+	EXPECT(aucsched_alternatives(NULL, "#AUCSCHED --alternative -n2 --gres=gpu:a:1\n", 1, "\nb\na\n", buf, sizeof buf) == AUCSCHED_OK);
 	EXPECT(!strcmp(buf, "n2,N1-0,gpu:a:1-1"));
-	EXPECT(aucsched_alternatives("#AUCSCHED -n2", 1, NULL, buf, sizeof buf) == AUCSCHED_EINVAL && !strncmp(buf, "#AUCSCHED in script line 1: -n2: ", 33));
-	EXPECT(aucsched_alternatives(NULL, 1, NULL, buf, sizeof buf) == AUCSCHED_OK && buf[0] == '\0');
+	EXPECT(aucsched_alternatives(NULL, "#AUCSCHED -n2", 1, NULL, buf, sizeof buf) == AUCSCHED_EINVAL && !strncmp(buf, "#AUCSCHED in script line 1: -n2: ", 33));
+	EXPECT(aucsched_alternatives("auc_alternatives=no", NULL, 1, NULL, buf, sizeof buf) == AUCSCHED_OK && buf[0] == '\0');
+	EXPECT(aucsched_alternatives("auc_alternatives=no", "#AUCSCHED --alternative -n2", 1, NULL, buf, sizeof buf) == AUCSCHED_EINVAL);
 	EXPECT(aucsched_topology(h, names, addresses, patterns, 3, NULL, &t) == AUCSCHED_OK);
 	EXPECT(t.switches_len == 3 && t.roots == 1 && t.largest == 1 && !t.blocks && !t.other && t.outside && t.base == 0 && t.demands == NULL);
 	EXPECT(t.leaves[0] == 1 && t.leaves[1] == AUCSCHED_NO_SWITCH && t.leaves[2] == 2 && t.switches[2].parent == 0);

@@ -5,6 +5,7 @@
 package capi
 
 import (
+	"errors"
 	"strings"
 	"unsafe"
 
@@ -93,9 +94,14 @@ func aucsched_invasic(in *C.aucsched_invasic_in, out *C.struct_aucsched_invasic_
 }
 
 //export aucsched_alternatives
-func aucsched_alternatives(script *C.aucsched_text, cpus C.uint32_t, types *C.aucsched_text, buf *C.char, length C.size_t) (c C.int) {
+func aucsched_alternatives(list, script *C.aucsched_text, cpus C.uint32_t, types *C.aucsched_text, buf *C.char,
+	length C.size_t) (c C.int) {
 	defer recovered(&c)
-	note, err := alternatives.Note(text(script), int(cpus), strings.Fields(text(types)))
+	p := params.Read(text(list))
+	note, err := alternatives.Note(text(script), int(cpus), strings.Fields(text(types)), p.GPURanges != 0)
+	if p.Alternatives == 0 && note != "" {
+		err = errors.New("aucsched: this cluster takes no alternative requests (auc_alternatives=no)")
+	}
 	if err != nil {
 		copyText(buf, length, err.Error())
 		return C.AUCSCHED_EINVAL

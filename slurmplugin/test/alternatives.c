@@ -40,7 +40,7 @@ static void _test_alternatives(void)
 		auc_alternative_t got[AUC_ALTERNATIVES];
 		char *script = xstrdup_printf("#AUCSCHED --alternative %s\n#AUCSCHED --alternative -n7",
 					      cases[i].line), *comment = xstrdup("x");
-		int rc = auc_library_alternatives(library, script, 1,
+		int rc = auc_library_alternatives(library, NULL, script, 1,
 						  "\nv100-pcie\n" NAME_63 "\n",
 						  note, sizeof(note));
 
@@ -51,9 +51,9 @@ static void _test_alternatives(void)
 		xfree(comment);
 		xfree(script);
 	}
-	CHECK(auc_library_alternatives(library, "#AUCSCHED", 1, NULL, note,
+	CHECK(auc_library_alternatives(library, NULL, "#AUCSCHED", 1, NULL, note,
 				       sizeof(note)) && strstr(note, "in script line 1: "), "%s", note);
-	CHECK(!auc_library_alternatives(library, NULL, 1, NULL, note,
+	CHECK(!auc_library_alternatives(library, NULL, NULL, 1, NULL, note,
 					sizeof(note)) && !note[0],
 	      "%s", note);
 }

@@ -131,7 +131,7 @@ size_t aucsched_last_error(int64_t handle, char *buf, size_t len)
 	return snprintf(buf, len, "no luck");
 }
 
-int aucsched_alternatives(const char *script, uint32_t cpus_per_task, const char *types, char *buf, size_t len)
+int aucsched_alternatives(const char *settings, const char *script, uint32_t cpus_per_task, const char *types, char *buf, size_t len)
 {
 	if (!strcmp(does, "exit"))
 		exit(5);

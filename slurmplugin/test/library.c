@@ -301,7 +301,7 @@ static void _test_cost_under_locks(void)
 	      "%u: %s", tree.switches_len, library.error);
 	tree_us = auc_now_us() - begin;
 	begin = auc_now_us();
-	CHECK(!auc_library_alternatives(&library, "#!/bin/sh\n#AUCSCHED --alternative -n4\ntrue\n",
+	CHECK(!auc_library_alternatives(&library, NULL, "#!/bin/sh\n#AUCSCHED --alternative -n4\ntrue\n",
 					1, NULL, note, sizeof(note)) &&
 	      !strncmp(note, "n4", 2), "%s", note);
 	script_us = auc_now_us() - begin;
@@ -326,10 +326,10 @@ static void _test_texts(const char *liar)
 				    &tree) && (tree.switches_len == 2) &&
 	      (tree.leaves[0] == 1) &&
 	      (tree.leaves[1] == AUCSCHED_NO_SWITCH), "%s", library.error);
-	CHECK(!auc_library_alternatives(&library, "good", 1, NULL, note,
+	CHECK(!auc_library_alternatives(&library, NULL, "good", 1, NULL, note,
 					sizeof(note)) &&
 	      !xstrcmp(note, "xxxxxxx"), "%s", note);
-	CHECK(auc_library_alternatives(&library, "bad", 1, NULL, note,
+	CHECK(auc_library_alternatives(&library, NULL, "bad", 1, NULL, note,
 				       sizeof(note)) &&
 	      !xstrcmp(note, "xxxxxxx"), "%s", note);
 	CHECK(!auc_library_invasic(&library, &(struct aucsched_invasic) { 0 },
@@ -348,7 +348,7 @@ static void _test_texts(const char *liar)
 	}
 	library.resume_us = library.pause_us = 0;
 	_open(&library, "exit");
-	CHECK(auc_library_alternatives(&library, "good", 1, NULL, note,
+	CHECK(auc_library_alternatives(&library, NULL, "good", 1, NULL, note,
 				       sizeof(note)) &&
 	      strstr(library.error, "status 5") && !xstrcmp(note, "aucsche"),
 	      "%s: %s", note, library.error);

@@ -60,9 +60,9 @@ func (r *request) note() string {
 }
 
 // Note reads the alternatives out of a batch script, down to its first command, as a note for the job;
-// "" if there are none. cpusPerTask is the job's, at least 1, and types the GPU types of the cluster.
-// An error names the script's line.
-func Note(script string, cpusPerTask int, types []string) (string, error) {
+// "" if there are none. cpusPerTask is the job's, at least 1, and types the GPU types of the cluster,
+// which may take no ranges of GPUs. An error names the script's line.
+func Note(script string, cpusPerTask int, types []string, ranges bool) (string, error) {
 	var notes []string
 	number := 0
 	for line := range strings.SplitSeq(script, "\n") {
@@ -83,6 +83,9 @@ func Note(script string, cpusPerTask int, types []string) (string, error) {
 		r, word, why := read(words[1:], types)
 		if why == "" {
 			word, why = words[0], r.settle(cpusPerTask)
+		}
+		if why == "" && !ranges && r.low < r.high {
+			why = "this cluster takes no ranges of GPUs (auc_gpu_ranges=no)"
 		}
 		if why != "" {
 			return "", bad(number, word, why)

@@ -34,7 +34,7 @@ func TestNote(t *testing.T) {
 		"-n1 --gpus-per-node=v100-pcie:2-3": "n1,N1-0,gpu:v100-pcie:2-3",
 		"--nodes=4 --ntasks-per-node=8 --gres=gpu:2": "n32,N4-4,t8,gpu:2-2",
 	} {
-		got, err := Note("#!/bin/sh\n#SBATCH -n1\n\n#AUCSCHED --alternative "+line, 1, types)
+		got, err := Note("#!/bin/sh\n#SBATCH -n1\n\n#AUCSCHED --alternative "+line, 1, types, true)
 		require.Equal(t, want == "", err != nil, line)
 		require.Equal(t, want, got, line)
 	}
@@ -68,7 +68,7 @@ func TestWrong(t *testing.T) {
 		{"-n1 --gres=gpu:a100:1", "a100: is neither", 1}, {"-n1 --gres=gpu:a;b:1", "type of this cluster", 1},
 		{"-n1 --gres=gpu::1", "type of this cluster", 1}, {"-n1 --" + strings.Repeat("x", 999), "xxx: is no option", 1},
 	} {
-		note, err := Note("#!/bin/sh\n\n#AUCSCHED --alternative "+c.line+"\n", c.cpusPerTask, types)
+		note, err := Note("#!/bin/sh\n\n#AUCSCHED --alternative "+c.line+"\n", c.cpusPerTask, types, true)
 		require.Empty(t, note)
 		require.ErrorContains(t, err, "#AUCSCHED in script line 3: ", c.line)
 		require.ErrorContains(t, err, c.words, c.line)
@@ -86,7 +86,7 @@ func TestScripts(t *testing.T) {
 		"#AUCSCHED --alternatives": -1, "#AUCSCHED": -1,
 		strings.Repeat(one+"\n", Most): Most, strings.Repeat(one+"\n", Most+1): -1,
 	} {
-		note, err := Note(script, 1, types)
+		note, err := Note(script, 1, types, true)
 		require.Equal(t, want < 0, err != nil, script)
 		if want > 0 {
 			require.Len(t, strings.Split(note, "/"), want, script)
@@ -97,6 +97,11 @@ func TestScripts(t *testing.T) {
 }
 
 // The notes of as many as there may be fit into what a job's texts may have.
+func TestNoRanges(t *testing.T) {
+	_, err := Note("#AUCSCHED --alternative -n1 --gres=gpu:2\n#AUCSCHED --alternative -n1 --gres=gpu:1-2\n", 1, nil, false)
+	require.EqualError(t, err, "#AUCSCHED in script line 2: --alternative: this cluster takes no ranges of GPUs (auc_gpu_ranges=no)")
+}
+
 func TestLongestNote(t *testing.T) {
 	r := request{tasks: 999999999, minNodes: mostNodes, maxNodes: mostNodes, perNode: mostPerNode, low: 10, high: 15,
 		kind: strings.Repeat("a", 63), contiguous: true}
@@ -110,7 +115,7 @@ func FuzzNote(f *testing.F) {
 	f.Add("#AUCSCHED --alternative -n8 -N2-4 --gres=gpu:a:1-3 --contiguous\n#AUCSCHED --alternative -N1\n", 1)
 	f.Add("#AUCSCHED --alternative --ntasks-per-node=8 -n64 # x", 2)
 	f.Fuzz(func(t *testing.T, script string, cpusPerTask int) {
-		note, err := Note(script, max(cpusPerTask&0xffff, 1), types)
+		note, err := Note(script, max(cpusPerTask&0xffff, 1), types, true)
 		if err != nil {
 			require.NotContains(t, err.Error(), "\n")
 			require.Less(t, len(err.Error()), 300)

@@ -18,7 +18,8 @@ import (
 
 // Params are the settings of the plug-in, with defaults for what is not given or wrong.
 type Params struct {
-	Enabled, Shadow, Locality, AtOnce, Preempt      int32 // 0 or 1
+	Enabled, Shadow, Locality, AtOnce, Preempt      int32 // 0 or 1; as are
+	GPURanges, Alternatives                         int32
 	Interval, DelayMs, DeadlineMs, NetS, UsersShare int32
 
 	Limit   int32 // jobs handed to the library: window + depth
@@ -67,9 +68,9 @@ var sites = []known{
 		usual: "the preset's", engine: true},
 	{Setting: settings.Setting{Name: "preempt", Field: "Preempt", Values: noYes, Normal: 1,
 		Meaning: "no: Slurm preempts for jobs that find no place, job by job"}},
-	{Setting: settings.Setting{Name: "gpu_ranges", Values: noYes, Normal: 1,
+	{Setting: settings.Setting{Name: "gpu_ranges", Field: "GPURanges", Values: noYes, Normal: 1,
 		Meaning: "no: jobs with ranges of GPUs are refused at submission, for sites with rules of their own"}},
-	{Setting: settings.Setting{Name: "alternatives", Values: noYes, Normal: 1,
+	{Setting: settings.Setting{Name: "alternatives", Field: "Alternatives", Values: noYes, Normal: 1,
 		Meaning: "no: the same for jobs with alternative requests"}},
 	{Setting: settings.Setting{Name: "locality", Field: "Locality", Values: noYes,
 		Meaning: "yes: jobs may name an input file, and prefer nodes that hold it"}},

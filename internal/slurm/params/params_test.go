@@ -14,7 +14,7 @@ import (
 
 func TestRead(t *testing.T) {
 	p := Read("")
-	require.Equal(t, &Params{Enabled: 1, AtOnce: 1, Preempt: 1, Interval: 3, DelayMs: 1000,
+	require.Equal(t, &Params{Enabled: 1, AtOnce: 1, Preempt: 1, GPURanges: 1, Alternatives: 1, Interval: 3, DelayMs: 1000,
 		DeadlineMs: 500, NetS: 60, UsersShare: 100, Limit: 700, Engine: "deadline_ms=500"}, p)
 	p = Read("bf_interval=5,auc_interval=7,auc_objective=size auc_preset=short,auc_enabled=no,auc_status=/a,max_rpc_cnt=12,defer")
 	require.Equal(t, []any{int32(7), int32(1000), int32(0), "/a", int32(12)}, []any{p.Interval, p.Limit, p.Enabled, p.Status, p.MaxRPCs})

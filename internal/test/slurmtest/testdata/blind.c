@@ -42,7 +42,7 @@ int aucsched_settings(const char *text, struct aucsched_settings *out,
 	return AUCSCHED_OK;
 }
 
-int aucsched_alternatives(const char *script, uint32_t cpus_per_task, const char *types, char *buf, size_t len)
+int aucsched_alternatives(const char *settings, const char *script, uint32_t cpus_per_task, const char *types, char *buf, size_t len)
 {
 	buf[0] = '\0';
 	return AUCSCHED_OK;
