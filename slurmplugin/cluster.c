@@ -142,20 +142,6 @@ extern bitstr_t *auc_own_blocks(const job_record_t *job_ptr)
 	return nodes;
 }
 
-/* Of numbers that 0 stands for any of, the smaller demands more. */
-static bool _is_less(uint32_t a, uint32_t b)
-{
-	return a && (!b || (a < b));
-}
-
-extern bool auc_demands_more(const struct aucsched_job *job,
-			     const struct aucsched_job *than)
-{
-	return _is_less(job->switches, than->switches) ||
-		_is_less(job->within, than->within) ||
-		(job->segment && (job->segment != than->segment));
-}
-
 extern void auc_note_switch_wait(job_record_t *job_ptr)
 {
 	if (job_ptr->req_switch && !job_ptr->wait4switch_start)
@@ -272,24 +258,6 @@ extern void auc_cores_free(bitstr_t **cores)
 }
 
 /* ---- Who may be on which nodes, by partitions' rules ---- */
-
-static uint64_t _default_in(list_t *defaults, uint16_t type)
-{
-	job_defaults_t *found;
-	uint64_t value = 0;
-
-	AUC_EACH(found, defaults)
-		if (found->type == type)
-			value = found->value;
-	return value;
-}
-
-extern uint64_t auc_default_per_gpu(const part_record_t *part_ptr, uint16_t type)
-{
-	uint64_t value = _default_in(part_ptr->job_defaults_list, type);
-
-	return value ? value : _default_in(slurm_conf.job_defaults_list, type);
-}
 
 static bool _is_limit(uint32_t most)
 {

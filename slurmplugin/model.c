@@ -217,6 +217,25 @@ static const char *_several_gpus(job_record_t *job_ptr, auc_request_t *request,
 	return NULL;
 }
 
+static uint64_t _default_in(list_t *defaults, uint16_t type)
+{
+	job_defaults_t *found;
+	uint64_t value = 0;
+
+	AUC_EACH(found, defaults)
+		if (found->type == type)
+			value = found->value;
+	return value;
+}
+
+/* DefCpuPerGPU or DefMemPerGPU (type: JOB_DEF_...), the partition's or the cluster's; 0: none. */
+static uint64_t _default_per_gpu(const part_record_t *part_ptr, uint16_t type)
+{
+	uint64_t value = _default_in(part_ptr->job_defaults_list, type);
+
+	return value ? value : _default_in(slurm_conf.job_defaults_list, type);
+}
+
 /* What goes with each GPU: the job's own, or what slurm.conf has for the partition. */
 static void _beside_gpus(const job_record_t *job_ptr,
 			 const part_record_t *part_ptr,
@@ -226,9 +245,9 @@ static void _beside_gpus(const job_record_t *job_ptr,
 	uint64_t cpus = gpu->cpus_per_gres, memory = gpu->mem_per_gres;
 
 	if (!cpus && (job_ptr->details->orig_cpus_per_task == NO_VAL16))
-		cpus = auc_default_per_gpu(part_ptr, JOB_DEF_CPU_PER_GPU);
+		cpus = _default_per_gpu(part_ptr, JOB_DEF_CPU_PER_GPU);
 	if (!memory)
-		memory = auc_default_per_gpu(part_ptr, JOB_DEF_MEM_PER_GPU);
+		memory = _default_per_gpu(part_ptr, JOB_DEF_MEM_PER_GPU);
 	numbers->cpus_per_gpu = MIN(cpus, UINT16_MAX);
 	if (!(job_ptr->bit_flags & JOB_MEM_SET))
 		request->gpu_memory = memory;

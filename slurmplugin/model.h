@@ -39,10 +39,6 @@ extern const char *auc_model_switches(const job_record_t *job_ptr,
  */
 extern bitstr_t *auc_own_blocks(const job_record_t *job_ptr);
 
-/* Whether a job demands of switches what another, whose demands its bids keep to, does not. */
-extern bool auc_demands_more(const struct aucsched_job *job,
-			     const struct aucsched_job *than);
-
 /*
  * Slurm counts the time for which a job waits for few switches from its first own try, which it
  * does not make of jobs that we decide: from when the job could have started, then. Before
@@ -91,9 +87,6 @@ extern void auc_cores_free(bitstr_t **cores);
 /* Forgets what is looked at once in a cycle. */
 extern void auc_part_rules_refresh(void);
 
-/* DefCpuPerGPU or DefMemPerGPU (type: JOB_DEF_...), the partition's or the cluster's; 0: none. */
-extern uint64_t auc_default_per_gpu(const part_record_t *part_ptr, uint16_t type);
-
 /* MaxCPUsPerNode, or what MaxCPUsPerSocket leaves of a node; 0: none. Node read lock. */
 extern uint32_t auc_most_cpus(const part_record_t *part_ptr);
 
@@ -129,17 +122,6 @@ extern bool auc_shares_are_known(const gres_node_state_t *shares);
 /* Whether jobs have shares of GPU number gpu of a node, and of how many. Node read lock. */
 extern bool auc_is_shared_gpu(const node_record_t *node_ptr, int gpu);
 extern int auc_shared_gpus(const node_record_t *node_ptr);
-
-/*
- * So many GPUs of a node that nobody has anything of, the first ones, in place of those chosen, if
- * any of these is in shared use. Node read lock.
- * IN chosen - NULL: which ones nobody has said
- * OUT whole - FREE_NULL_BITMAP(); NULL: those chosen will do, or GPUs are of several types
- * RET false if there are too few
- */
-extern bool auc_whole_gpus(const node_record_t *node_ptr,
-			   const bitstr_t *chosen, uint64_t count,
-			   bitstr_t **whole);
 
 /*
  * Has Slurm know again which GPUs of a job's nodes are in shared use, when the job has given back
@@ -326,9 +308,6 @@ extern void auc_add_running_uses(auc_snapshot_t *snapshot,
 extern void auc_add_uses(auc_snapshot_t *snapshot, bool alternative,
 			 const auc_request_t *request,
 			 const part_record_t *part_ptr);
-
-/* Whether the request says of which type its GPUs, or other gres, are to be. */
-extern bool auc_names_type(const auc_request_t *request);
 
 /* Whether the library counts the gres, or the type of it, so that no mask need say where it is. */
 extern bool auc_counts_gres(const auc_snapshot_t *snapshot, uint32_t gres,

@@ -198,42 +198,6 @@ extern void auc_test_end(const auc_tested_t *kept, job_record_t *job_ptr)
 }
 
 /*
- * Has stock code choose among the nodes of the pin, whose bitmaps are gone then. A question leaves the
- * job as it was. RET as select_nodes()
- */
-static int _select(auc_pin_t *pin, auc_select_hooks_t *hooks, job_record_t *job_ptr)
-{
-	auc_tested_t kept;
-	int rc;
-
-	pin->job_ptr = job_ptr;
-	if (!pin->cores)
-		pin->cores = xcalloc(node_record_count, sizeof(bitstr_t *));
-	pin->gpus = xcalloc(node_record_count, sizeof(bitstr_t *));
-	if (pin->got)
-		auc_test_begin(&kept, job_ptr);
-	auc_use_features(job_ptr);
-	hooks->pin = pin;
-	rc = auc_select_nodes(job_ptr);
-	hooks->pin = NULL;
-	if (pin->got)
-		auc_test_end(&kept, job_ptr);
-	FREE_NULL_BITMAP(pin->nodes);
-	auc_cores_free(pin->cores);
-	auc_cores_free(pin->gpus);
-	return rc;
-}
-
-/* The nodes without those that are kept for others. */
-static bitstr_t *_open_nodes(job_record_t *job_ptr, const bitstr_t *nodes)
-{
-	bitstr_t *open = bit_copy((bitstr_t *) nodes);
-
-	auc_holds_keep(job_ptr, open);
-	return open;
-}
-
-/*
  * Makes one task of an array a job of its own, as build_job_queue() does, so that nothing
  * that is set for the start gets into the record of the others.
  */
@@ -257,44 +221,4 @@ extern job_record_t *auc_split(job_record_t *job_ptr)
 	auc_set_pending(rest);
 	rest->start_time = 0;
 	return job_ptr;
-}
-
-extern int auc_select_among(auc_select_hooks_t *hooks, job_record_t *job_ptr,
-			    const bitstr_t *nodes)
-{
-	auc_pin_t pin = { .nodes = _open_nodes(job_ptr, nodes) };
-
-	return _select(&pin, hooks, job_ptr);
-}
-
-static void _yes(job_record_t *job_ptr, void *arg)
-{
-}
-
-/* IN/OUT pin - a question. RET whether the answer is yes */
-static bool _ask(auc_pin_t *pin, auc_select_hooks_t *hooks,
-		 job_record_t *job_ptr, const bitstr_t *nodes)
-{
-	if (job_ptr->job_resrcs)
-		return false;
-	pin->got = _yes;
-	pin->nodes = _open_nodes(job_ptr, nodes);
-	/* Limits are looked at last, and mean that it could not. */
-	return (_select(pin, hooks, job_ptr) != ESLURM_ACCOUNTING_POLICY) && pin->asked;
-}
-
-extern bool auc_could_start(auc_select_hooks_t *hooks, job_record_t *job_ptr,
-			    const bitstr_t *nodes)
-{
-	auc_pin_t pin = { 0 };
-
-	return _ask(&pin, hooks, job_ptr, nodes);
-}
-
-extern bool auc_would_preempt(auc_select_hooks_t *hooks, job_record_t *job_ptr)
-{
-	auc_pin_t pin = { .may_preempt = true };
-
-	return _ask(&pin, hooks, job_ptr, job_ptr->part_ptr->node_bitmap) &&
-		pin.preempts;
 }

@@ -7,6 +7,87 @@
 #include "reason.h"
 #include "start.h"
 
+/* ---- What stock Slurm would allocate to a job now, and as a start: under the locks ---- */
+
+/*
+ * Has stock code choose among the nodes of the pin, whose bitmaps are gone then. A question leaves the
+ * job as it was. RET as select_nodes()
+ */
+static int _select_with(auc_pin_t *pin, auc_select_hooks_t *hooks, job_record_t *job_ptr)
+{
+	auc_tested_t kept;
+	int rc;
+
+	pin->job_ptr = job_ptr;
+	if (!pin->cores)
+		pin->cores = xcalloc(node_record_count, sizeof(bitstr_t *));
+	pin->gpus = xcalloc(node_record_count, sizeof(bitstr_t *));
+	if (pin->got)
+		auc_test_begin(&kept, job_ptr);
+	auc_use_features(job_ptr);
+	hooks->pin = pin;
+	rc = auc_select_nodes(job_ptr);
+	hooks->pin = NULL;
+	if (pin->got)
+		auc_test_end(&kept, job_ptr);
+	FREE_NULL_BITMAP(pin->nodes);
+	auc_cores_free(pin->cores);
+	auc_cores_free(pin->gpus);
+	return rc;
+}
+
+/* The nodes without those that are kept for others. */
+static bitstr_t *_open_nodes(job_record_t *job_ptr, const bitstr_t *nodes)
+{
+	bitstr_t *open = bit_copy((bitstr_t *) nodes);
+
+	auc_holds_keep(job_ptr, open);
+	return open;
+}
+
+/* Has stock Slurm start a job there, whoever else keeps it; it is to be launched then. RET as select_nodes() */
+static int _select_among(auc_select_hooks_t *hooks, job_record_t *job_ptr,
+			 const bitstr_t *nodes)
+{
+	auc_pin_t pin = { .nodes = _open_nodes(job_ptr, nodes) };
+
+	return _select_with(&pin, hooks, job_ptr);
+}
+
+static void _yes(job_record_t *job_ptr, void *arg)
+{
+}
+
+/* IN/OUT pin - a question. RET whether the answer is yes */
+static bool _question(auc_pin_t *pin, auc_select_hooks_t *hooks,
+		 job_record_t *job_ptr, const bitstr_t *nodes)
+{
+	if (job_ptr->job_resrcs)
+		return false;
+	pin->got = _yes;
+	pin->nodes = _open_nodes(job_ptr, nodes);
+	/* Limits are looked at last, and mean that it could not. */
+	return (_select_with(pin, hooks, job_ptr) != ESLURM_ACCOUNTING_POLICY) && pin->asked;
+}
+
+/* Whether stock Slurm would start a job now on some of the nodes. The job is as it was afterwards. */
+static bool _could_start_now(auc_select_hooks_t *hooks, job_record_t *job_ptr,
+			     const bitstr_t *nodes)
+{
+	auc_pin_t pin = { 0 };
+
+	return _question(&pin, hooks, job_ptr, nodes);
+}
+
+/* Whether it would on any nodes of its partition, if it preempted jobs there, and only then. */
+static bool _would_preempt(auc_select_hooks_t *hooks, job_record_t *job_ptr)
+{
+	auc_pin_t pin = { .may_preempt = true };
+
+	return _question(&pin, hooks, job_ptr, job_ptr->part_ptr->node_bitmap) &&
+		pin.preempts;
+}
+
 /*
  * Which jobs have nobody in their way.
  *
@@ -168,10 +249,10 @@ static answer_t _ask_of_partition(const round_t *round, const auc_row_t *row,
 				  job_record_t *job_ptr)
 {
 	if (row->approximate &&
-	    auc_could_start(round->hooks, job_ptr,
+	    _could_start_now(round->hooks, job_ptr,
 			    job_ptr->part_ptr->node_bitmap))
 		return YES;
-	if (row->may_preempt && auc_would_preempt(round->hooks, job_ptr))
+	if (row->may_preempt && _would_preempt(round->hooks, job_ptr))
 		return PREEMPTS;
 	return NO;
 }
@@ -373,7 +454,7 @@ static bool _is_refused(const job_record_t *job_ptr, int64_t end, int claims)
 static bool _could_start_on(auc_select_hooks_t *hooks, job_record_t *job_ptr,
 			    int64_t end, int claims, const bitstr_t *nodes)
 {
-	if (auc_could_start(hooks, job_ptr, nodes))
+	if (_could_start_now(hooks, job_ptr, nodes))
 		return true;
 	if (watch.refused_len < ARRAY_SIZE(watch.refused))
 		watch.refused[watch.refused_len++] =
@@ -506,7 +587,7 @@ static bool _select(auc_select_hooks_t *hooks, job_record_t *job_ptr,
 
 	if (!(job_ptr = auc_split(job_ptr)))
 		return false;
-	if ((rc = auc_select_among(hooks, job_ptr, nodes))) {
+	if ((rc = _select_among(hooks, job_ptr, nodes))) {
 		info("aucsched: %pJ %s and could start, but does not: %s",
 		     job_ptr, what, slurm_strerror(rc));
 		return false;

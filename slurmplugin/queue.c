@@ -335,6 +335,16 @@ typedef struct {
 	auc_ways_t *found;
 } look_t;
 
+/* Whether the request says of which type its GPUs, or other gres, are to be. */
+static bool _names_type(const auc_request_t *request)
+{
+	bool names = request->gpu_type;
+
+	for (int i = 0; i < request->more_len; i++)
+		names |= request->more[i].type != 0;
+	return names;
+}
+
 /* RET NULL, or why nobody is shown this one */
 static const char *_add(look_t *look, const job_queue_rec_t *record,
 			const auc_request_t *request, auc_way_t way)
@@ -353,7 +363,7 @@ static const char *_add(look_t *look, const job_queue_rec_t *record,
 				&nodes, &why))
 		return why ? why : "nodes";
 	found->loose |= narrowed.loose;
-	way.names_type = auc_names_type(request);
+	way.names_type = _names_type(request);
 	/* Slurm has not been asked for each layout. */
 	found->counted[found->len] = auc_count_limits(
 		look->s, record->job_ptr, &narrowed, nodes, !way.layout, false,
@@ -428,6 +438,21 @@ static void _left_out(job_record_t *job_ptr, auc_memo_t *memo, int number,
 	memo->unmodelled |= 1 << (number - 1);
 }
 
+/* Of numbers that 0 stands for any of, the smaller demands more. */
+static bool _is_less(uint32_t a, uint32_t b)
+{
+	return a && (!b || (a < b));
+}
+
+/* Whether a job demands of switches what another, whose demands its bids keep to, does not. */
+static bool _demands_more(const struct aucsched_job *job,
+			  const struct aucsched_job *than)
+{
+	return _is_less(job->switches, than->switches) ||
+		_is_less(job->within, than->within) ||
+		(job->segment && (job->segment != than->segment));
+}
+
 /* Only batch scripts have them: the environment of srun and salloc is not ours to set. */
 static void _add_lines(look_t *look, auc_memo_t *memo)
 {
@@ -445,7 +470,7 @@ static void _add_lines(look_t *look, auc_memo_t *memo)
 
 		if (!rc) {
 			why = _may_start(look->s, look->record, &request);
-			if (!why && auc_demands_more(&request.job, &look->own->job))
+			if (!why && _demands_more(&request.job, &look->own->job))
 				why = "switches";
 			if (!why)
 				why = _add(look, look->record, &request,
@@ -638,7 +663,7 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		.loose = request->loose,
 		.narrowed = request->narrowed,
 		.binds_gpus = request->binds_gpus,
-		.names_type = auc_names_type(request),
+		.names_type = _names_type(request),
 		.may_preempt = request->may_preempt,
 		.part_ptr = record->part_ptr,
 		.alternatives = found->len,

@@ -608,15 +608,6 @@ extern void auc_add_uses(auc_snapshot_t *s, bool alternative,
 	}
 }
 
-extern bool auc_names_type(const auc_request_t *request)
-{
-	bool names = request->gpu_type;
-
-	for (int i = 0; i < request->more_len; i++)
-		names |= request->more[i].type != 0;
-	return names;
-}
-
 extern void auc_take_promise(auc_snapshot_t *s, const auc_request_t *request,
 			     const part_record_t *part_ptr,
 			     const struct aucsched_segment *segment, int n,

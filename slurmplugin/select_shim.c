@@ -278,6 +278,46 @@ static bool _waits_for(list_t **preemptees)
 	return preemptees && *preemptees && list_count(*preemptees);
 }
 
+static bool _any_shared(const node_record_t *node_ptr, const bitstr_t *gpus)
+{
+	AUC_EACH_BIT(gpu, gpus)
+		if (auc_is_shared_gpu(node_ptr, gpu))
+			return true;
+	return false;
+}
+
+/*
+ * So many GPUs of a node that nobody has anything of, the first ones, in place of those chosen, if
+ * any of these is in shared use. Node read lock.
+ * IN chosen - NULL: which ones nobody has said
+ * OUT whole - FREE_NULL_BITMAP(); NULL: those chosen will do, or GPUs are of several types
+ * RET false if there are too few
+ */
+static bool _whole_gpus(const node_record_t *node_ptr, const bitstr_t *chosen,
+			uint64_t count, bitstr_t **whole)
+{
+	const gres_node_state_t *gpus;
+	bitstr_t *found;
+
+	*whole = NULL;
+	if (!node_ptr || !auc_shared_gpus(node_ptr) ||
+	    !(gpus = auc_gres_data(node_ptr->gres_list,
+				    gres_build_id("gpu"))) || !gpus->gres_bit_alloc ||
+	    (gpus->type_cnt > 1) || (chosen && !_any_shared(node_ptr, chosen)))
+		return true;
+	found = bit_alloc(bit_size(gpus->gres_bit_alloc));
+	for (int gpu = 0; count && (gpu < bit_size(found)); gpu++)
+		if (!bit_test(gpus->gres_bit_alloc, gpu) &&
+		    !auc_is_shared_gpu(node_ptr, gpu)) {
+			bit_set(found, gpu);
+			count--;
+		}
+	if (count)
+		FREE_NULL_BITMAP(found);
+	*whole = found;
+	return !count;
+}
+
 /*
  * The GPUs of a pin; and where none are named, such as nobody has a share of: stock code of 22.05
  * looks only at those that jobs have as a whole.
@@ -304,9 +344,8 @@ static bool _pin_gpus(const auc_pin_t *pin, job_record_t *job_ptr)
 			continue;
 		if (pin && pin->gpus[n])
 			_mark_gpus(request, n, pin->gpus[n]);
-		else if (!auc_whole_gpus(node_record_table_ptr[n], chosen,
-					 request->gres_cnt_node_select[n],
-					 &whole))
+		else if (!_whole_gpus(node_record_table_ptr[n], chosen,
+				      request->gres_cnt_node_select[n], &whole))
 			return false;
 		if (whole)
 			_mark_gpus(request, n, whole);

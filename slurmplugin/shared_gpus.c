@@ -89,40 +89,6 @@ extern int auc_shared_gpus(const node_record_t *node_ptr)
 	return _count_shared(node_ptr, -1);
 }
 
-static bool _any_shared(const node_record_t *node_ptr, const bitstr_t *gpus)
-{
-	AUC_EACH_BIT(gpu, gpus)
-		if (auc_is_shared_gpu(node_ptr, gpu))
-			return true;
-	return false;
-}
-
-extern bool auc_whole_gpus(const node_record_t *node_ptr,
-			   const bitstr_t *chosen, uint64_t count,
-			   bitstr_t **whole)
-{
-	const gres_node_state_t *gpus;
-	bitstr_t *found;
-
-	*whole = NULL;
-	if (!node_ptr || !auc_shared_gpus(node_ptr) ||
-	    !(gpus = auc_gres_data(node_ptr->gres_list,
-				    gres_build_id("gpu"))) || !gpus->gres_bit_alloc ||
-	    (gpus->type_cnt > 1) || (chosen && !_any_shared(node_ptr, chosen)))
-		return true;
-	found = bit_alloc(bit_size(gpus->gres_bit_alloc));
-	for (int gpu = 0; count && (gpu < bit_size(found)); gpu++)
-		if (!bit_test(gpus->gres_bit_alloc, gpu) &&
-		    !auc_is_shared_gpu(node_ptr, gpu)) {
-			bit_set(found, gpu);
-			count--;
-		}
-	if (count)
-		FREE_NULL_BITMAP(found);
-	*whole = found;
-	return !count;
-}
-
 extern void auc_mark_shared(const bitstr_t *nodes)
 {
 	gres_state_t *gres;

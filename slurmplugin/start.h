@@ -59,23 +59,6 @@ extern void auc_test_begin(auc_tested_t *tested, job_record_t *job_ptr);
 extern void auc_test_end(const auc_tested_t *tested, job_record_t *job_ptr);
 
 /*
- * Asks stock Slurm whether it would start the job now on some of the nodes. The job is as it was
- * afterwards. Under the locks.
- */
-extern bool auc_could_start(auc_select_hooks_t *hooks, job_record_t *job_ptr,
-			    const bitstr_t *nodes);
-
-/* Whether it would on any nodes of its partition, if it preempted jobs there, and only then. */
-extern bool auc_would_preempt(auc_select_hooks_t *hooks, job_record_t *job_ptr);
-
-/*
- * Has stock Slurm start it there, whoever else keeps the job; it is to be launched then. Under the
- * locks. RET as select_nodes()
- */
-extern int auc_select_among(auc_select_hooks_t *hooks, job_record_t *job_ptr,
-			    const bitstr_t *nodes);
-
-/*
  * Makes the next task of an array's record a job of its own; any other job is that already.
  * RET that job, or NULL
  */
