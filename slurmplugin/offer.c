@@ -71,12 +71,6 @@ static void _copy_row(auc_hold_t *hold, const auc_snapshot_t *s, uint32_t row)
 	auc_row_t *r = _copy(&s->rows[row], sizeof(*r));
 
 	hold->s.rows = r;
-	hold->s.jobs = _copy(&s->jobs[row], sizeof(*s->jobs));
-	if (r->alternatives)
-		hold->s.alternatives = _copy(
-			&s->alternatives[r->first_alternative],
-			r->alternatives * sizeof(*s->alternatives));
-	r->first_alternative = 0;
 	r->job_id = hold->job_id;
 	r->array = false;
 	hold->s.in.jobs_len = 1;
@@ -136,8 +130,6 @@ static void _free(auc_hold_t *hold)
 	xfree(decisions);
 	xfree(segments);
 	xfree(hold->s.rows);
-	xfree(hold->s.jobs);
-	xfree(hold->s.alternatives);
 	xfree(hold->victims);
 	FREE_NULL_BITMAP(hold->nodes);
 }

@@ -368,6 +368,12 @@ static const char *_add(look_t *look, const job_queue_rec_t *record,
 	found->counted[found->len] = auc_count_limits(
 		look->s, record->job_ptr, &narrowed, nodes, !way.layout, false,
 		NULL);
+	/* Of these the library has the job's own. */
+	way.job = narrowed.job;
+	way.job.time_limit = look->own->job.time_limit;
+	way.job.switches = look->own->job.switches;
+	way.job.within = look->own->job.within;
+	way.job.segment = look->own->job.segment;
 	found->given[found->len] = auc_as_alternative(&narrowed.job);
 	found->given[found->len].mask = _add_mask(look->s, look->masks, nodes);
 	found->requests[found->len] = narrowed;
@@ -663,25 +669,25 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		.loose = request->loose,
 		.narrowed = request->narrowed,
 		.binds_gpus = request->binds_gpus,
-		.names_type = _names_type(request),
 		.may_preempt = request->may_preempt,
-		.part_ptr = record->part_ptr,
-		.alternatives = found->len,
 		.threads = request->threads,
+		.ways_len = 1 + found->len,
+		.ways[0] = { .names_type = _names_type(request),
+			     .part_ptr = record->part_ptr },
 	};
 	struct aucsched_job job = request->job;
 
 	job.preempts = request->preempt_keys;
-	memcpy(row.ways, found->ways, sizeof(row.ways));
-	/* Preemption and so on can put a job before one of higher priority. */
+	memcpy(&row.ways[1], found->ways, sizeof(found->ways));
+	/* Preemption and the like can put a job before one of higher priority. */
 	if (s->in.jobs_len)
 		job.priority = MIN(job.priority,
 				   s->jobs[s->in.jobs_len - 1].priority);
+	row.ways[0].job = job;
 	copies = MIN(copies, state->limit - s->in.jobs_len);
 	AUC_GROW(s->jobs, s->jobs_cap, s->in.jobs_len + copies);
 	AUC_GROW(s->rows, s->rows_cap, s->in.jobs_len + copies);
 	for (uint32_t i = 0; i < copies; i++) {
-		row.first_alternative = s->in.alternatives_len;
 		if (found->len)
 			_add_alternatives(s, found);
 		auc_add_uses(s, false, request, record->part_ptr);

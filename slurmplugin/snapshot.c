@@ -177,7 +177,7 @@ static void _add_kept(auc_snapshot_t *s, const auc_hold_t *hold,
 	struct aucsched_node *node = &s->nodes[n];
 	auc_holding_t holding;
 	struct aucsched_running running = {
-		.end = s->in.now + hold->s.jobs[0].time_limit,
+		.end = s->in.now + hold->s.rows[0].ways[0].job.time_limit,
 		.first_segment = s->in.running_segments_len,
 	};
 	int cores = MIN(segment->cores, node->free_cores);

@@ -40,13 +40,14 @@ extern void auc_claims_free(auc_claims_t *claims);
  * thread reads them without a lock.
  */
 
-/* What an alternative of the library is: a line of the job's script, or its own request otherwise. */
+/* A way in which a job could start: by a line of its script, or by its own request. */
 typedef struct {
 	uint8_t number;		/* of the line, from 1 on; 0: none */
 	uint8_t layout;		/* of the request: see shape.h */
 	uint8_t feature;	/* which of several all nodes have */
 	bool names_type;	/* of a gres */
-	const part_record_t *part_ptr;
+	const part_record_t *part_ptr; /* good as long as config is */
+	struct aucsched_job job; /* as the library has it */
 } auc_way_t;
 
 /* What a row of the queue is in Slurm. */
@@ -58,13 +59,10 @@ typedef struct {
 	bool loose;		/* as in its request, and so is what follows */
 	bool narrowed;
 	bool binds_gpus;
-	bool names_type;
 	bool may_preempt;
 	uint16_t threads;	/* CPUs a core */
-	const part_record_t *part_ptr; /* for its own request; good as long as config is */
-	uint8_t alternatives;	/* how many the library got */
-	auc_way_t ways[AUC_ALTERNATIVES]; /* these */
-	uint32_t first_alternative; /* index in the snapshot's */
+	uint8_t ways_len;	/* at least 1 */
+	auc_way_t ways[1 + AUC_ALTERNATIVES]; /* the job's own request; its alternatives */
 } auc_row_t;
 
 /* A running job of the library that may be preempted: see preempt.c. */

@@ -253,49 +253,32 @@ static bool _same_request(const struct aucsched_job *a,
 		(!a->switches || (a->switches == b->switches));
 }
 
-/* What an alternative of a row is, or what its own request is. */
-static auc_way_t _way(const auc_row_t *row,
-		      const struct aucsched_decision *decision)
+static const auc_way_t *_way(const auc_row_t *row,
+			     const struct aucsched_decision *decision)
 {
-	if (!decision->alternative || (decision->alternative > row->alternatives))
-		return (auc_way_t) { .part_ptr = row->part_ptr,
-				     .names_type = row->names_type };
-	return row->ways[decision->alternative - 1];
+	return &row->ways[(decision->alternative < row->ways_len) ?
+			  decision->alternative : 0];
 }
 
 /* Whether a layout of the request is what was decided on. */
-static bool _same_layout(const auc_snapshot_t *s, uint32_t row,
-			 const struct aucsched_decision *decision,
-			 const auc_way_t *way, const auc_request_t *request)
+static bool _same_layout(const auc_row_t *row, const auc_way_t *way,
+			 const auc_request_t *request)
 {
-	struct aucsched_job now, then = s->jobs[row];
+	struct aucsched_job now;
 
 	if (way->number)	/* _take_alternative() looks at it */
-		return _same_request(&request->job, &then);
+		return _same_request(&request->job, &row->ways[0].job);
 	if (way->layout > request->layouts_len)
 		return false;
 	auc_use_layout(request, way->layout, &now);
-	if (decision->alternative) {
-		const struct aucsched_alternative *won = &s->alternatives[
-			s->rows[row].first_alternative +
-			decision->alternative - 1];
-
-		then.cores = won->cores;
-		then.min_nodes = won->min_nodes;
-		then.max_nodes = won->max_nodes;
-		then.cores_per_node = won->cores_per_node;
-		then.min_gpus = won->min_gpus;
-		then.max_gpus = won->max_gpus;
-		then.share = won->share;
-	}
-	return _same_request(&now, &then);
+	return _same_request(&now, &way->job);
 }
 
 /* The job of a row, if it may start as the snapshot saw it. Its partition is the way's then. */
 static job_record_t *_find(const auc_snapshot_t *s, uint32_t row,
 			   const struct aucsched_decision *decision)
 {
-	auc_way_t way = _way(&s->rows[row], decision);
+	const auc_way_t *way = _way(&s->rows[row], decision);
 	job_record_t *job_ptr = find_job_record(s->rows[row].job_id);
 	auc_request_t request;
 	bool is_array;
@@ -309,12 +292,12 @@ static job_record_t *_find(const auc_snapshot_t *s, uint32_t row,
 	/* The record of an array becomes an ordinary one with its last task. */
 	if (is_array && !s->rows[row].array)
 		return NULL;
-	if (!auc_has_partition(job_ptr, way.part_ptr))
+	if (!auc_has_partition(job_ptr, way->part_ptr))
 		return NULL;
 	/* As Slurm's main loop does for each that it tries. */
-	job_ptr->part_ptr = (part_record_t *) way.part_ptr;
+	job_ptr->part_ptr = (part_record_t *) way->part_ptr;
 	if (auc_model(job_ptr, job_ptr->part_ptr, &request) ||
-	    !_same_layout(s, row, decision, &way, &request))
+	    !_same_layout(&s->rows[row], way, &request))
 		return NULL;
 	return auc_passes(job_ptr) ? job_ptr : NULL;
 }
@@ -415,15 +398,14 @@ static int _try(job_record_t *job_ptr, auc_pin_t *pin,
  * OUT kept - set if decision has one
  * RET SLURM_SUCCESS; or an error, and then the job is as it was
  */
-static int _take_alternative(const auc_snapshot_t *s, uint32_t row,
+static int _take_alternative(const auc_way_t *way,
 			     const struct aucsched_decision *decision,
 			     job_record_t *job_ptr, auc_kept_t *kept)
 {
 	auc_alternative_t noted[AUC_ALTERNATIVES];
-	const auc_row_t *r = &s->rows[row];
 	struct aucsched_alternative won, now;
 	auc_request_t request;
-	int number = _way(r, decision).number, rc;
+	int number = way->number, rc;
 
 	if (!number)
 		return SLURM_SUCCESS;
@@ -432,11 +414,9 @@ static int _take_alternative(const auc_snapshot_t *s, uint32_t row,
 	if ((rc = auc_swap_for_start(job_ptr, &noted[number - 1], number,
 				       decision->gpus, kept)))
 		return rc;
-	won = s->alternatives[r->first_alternative + decision->alternative - 1];
 	if (!auc_model(job_ptr, job_ptr->part_ptr, &request)) {
+		won = auc_as_alternative(&way->job);
 		now = auc_as_alternative(&request.job);
-		now.job = won.job;
-		now.mask = won.mask;
 		if (!memcmp(&now, &won, sizeof(now)) &&
 		    (job_limits_check(&job_ptr, false) == WAIT_NO_REASON))
 			return SLURM_SUCCESS;
@@ -466,7 +446,7 @@ static void _start_failed(const auc_snapshot_t *s, uint32_t row,
 static void _say_started(const job_record_t *job_ptr, const auc_row_t *row,
 			 const struct aucsched_decision *decision)
 {
-	int number = _way(row, decision).number;
+	int number = _way(row, decision)->number;
 	char which[32] = "";
 
 	if (number)
@@ -499,7 +479,8 @@ static int _attempt(const auc_snapshot_t *s, uint32_t row,
 {
 	const auc_row_t *r = &s->rows[row];
 	auc_tested_t tested;
-	int rc = _take_alternative(s, row, decision, job_ptr, kept);
+	const auc_way_t *way = _way(r, decision);
+	int rc = _take_alternative(way, decision, job_ptr, kept);
 
 	if (rc)
 		return rc;
@@ -508,7 +489,7 @@ static int _attempt(const auc_snapshot_t *s, uint32_t row,
 	rc = _try_both(r, job_ptr, pin, idle, hooks, decision->gpus);
 	if (pin->got)
 		auc_test_end(&tested, job_ptr);
-	if (rc && _way(r, decision).number)
+	if (rc && way->number)
 		auc_swap_back(job_ptr, kept);
 	return rc;
 }
@@ -533,9 +514,7 @@ static bool _pin_share(auc_pin_t *pin, const auc_snapshot_t *s,
 	const struct aucsched_decision *decision = &out->decisions[row];
 	const struct aucsched_segment *segment =
 		out->segments + decision->first_segment;
-	uint32_t share = !decision->alternative ? s->jobs[row].share :
-		s->alternatives[s->rows[row].first_alternative +
-				decision->alternative - 1].share;
+	uint32_t share = _way(&s->rows[row], decision)->job.share;
 	int n = segment->first;
 	auc_near_t near;
 
@@ -619,7 +598,7 @@ extern job_record_t *auc_start_ask(const auc_snapshot_t *s,
 static uint64_t _turn(const auc_snapshot_t *s,
 		      const struct aucsched_output *out, uint32_t row)
 {
-	bool first = _way(&s->rows[row], &out->decisions[row]).names_type;
+	bool first = _way(&s->rows[row], &out->decisions[row])->names_type;
 
 	return first ? row : (uint64_t) s->in.jobs_len + row;
 }
