@@ -732,7 +732,7 @@ static void _free_env(char **env, uint16_t len)
 	xfree(env);
 }
 
-/* What Slurm lays over the environment that came with the job, but for ours; those for arrays stay. */
+/* What Slurm lays over the environment that came with the job, except for ours; those for arrays stay. */
 static char **_others(const job_record_t *job_ptr)
 {
 	__typeof__(job_ptr->details) details = job_ptr->details;

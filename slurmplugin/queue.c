@@ -679,7 +679,7 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 
 	job.preempts = request->preempt_keys;
 	memcpy(&row.ways[1], found->ways, sizeof(found->ways));
-	/* Preemption and the like can put a job before one of higher priority. */
+	/* Preemption and so on can put a job before one of higher priority. */
 	if (s->in.jobs_len)
 		job.priority = MIN(job.priority,
 				   s->jobs[s->in.jobs_len - 1].priority);

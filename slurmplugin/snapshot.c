@@ -259,7 +259,7 @@ static void _add_running(auc_snapshot_t *s)
 	_add_busy(s);
 }
 
-/* ---- The snapshot: under the locks, but for auc_snapshot_free() ---- */
+/* ---- The snapshot: under the locks, except for auc_snapshot_free() ---- */
 
 static void _clear(auc_snapshot_t *s, uint32_t cycle)
 {

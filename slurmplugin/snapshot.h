@@ -40,7 +40,7 @@ extern void auc_claims_free(auc_claims_t *claims);
  * thread reads them without a lock.
  */
 
-/* A way in which a job could start: by a line of its script, or by its own request. */
+/* A request with which a job could start: a line of its script, or its own in one of its layouts. */
 typedef struct {
 	uint8_t number;		/* of the line, from 1 on; 0: none */
 	uint8_t layout;		/* of the request: see shape.h */
