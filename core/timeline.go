@@ -283,7 +283,9 @@ func (p *claims) place(dst []nodeset.Segment, ways []market.Variant, limit, t in
 	}
 	p.freeAt(&p.at, t)
 	cores, gpus := p.at.nodes.SumFree()
-	if !slices.ContainsFunc(ways, func(v market.Variant) bool { return v.Spec.LeastCores() <= cores && v.Spec.LeastGPUs() <= gpus }) {
+	if !slices.ContainsFunc(ways, func(v market.Variant) bool {
+		return v.Spec.LeastCores() <= cores && v.Spec.LeastGPUs() <= gpus && !v.Spec.Lacks(p.at.nodes)
+	}) {
 		return dst, 0, false // whatever is kept
 	}
 	p.throughout(&p.at, t, limit)

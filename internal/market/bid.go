@@ -226,9 +226,3 @@ func NextJob(variants []Variant, j int) int {
 	}
 	return j
 }
-
-func must(err error) {
-	if err != nil {
-		panic("market: " + err.Error())
-	}
-}

@@ -165,7 +165,9 @@ func (g *Generator) tryInDraft(d *draft, j int32, greedy bool) bool {
 	if d.segs = segs; !ok {
 		return false
 	}
-	must(g.rest.Take(&a.Spec, d.segs[from:], a.Crosses))
+	if err := g.rest.Take(&a.Spec, d.segs[from:], a.Crosses); err != nil {
+		panic("market: " + err.Error())
+	}
 	d.got[j] = share{from, int32(len(d.segs)), uint8(gpus)}
 	d.worth += a.Priority
 	d.lost--
@@ -262,13 +264,10 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, greedy bool) ([
 	if g.rest.Quotas().Lacks(s, a.Crosses) >= 0 {
 		return dst, 0, false
 	}
-	if s.Uses == nil {
+	if s.Uses == nil || g.space.Now.ShareOf(*s.Uses) > 0 || s.Coreless() { // a share wants to be where it fits tightest
 		return g.placeOn(dst, g.rest.For(s, a.Crosses), a, s, greedy)
 	}
-	if g.space.Now.ShareOf(*s.Uses) > 0 || s.Coreless() { // a share wants to be where it fits tightest
-		return g.placeOn(dst, g.rest.For(s, a.Crosses), a, s, greedy)
-	}
-	if g.rest.Lacks(s, a.Crosses) {
+	if s.Lacks(g.rest.View(a.Crosses)) {
 		return dst, 0, false
 	}
 	plain := *s

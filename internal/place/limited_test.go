@@ -126,7 +126,7 @@ func TestLacksIsCertain(t *testing.T) {
 					have, cores = have+1, cores+room
 				}
 			}
-			lacks := r.Lacks(&s, crosses)
+			lacks := s.Lacks(r.View(crosses))
 			require.Equal(t, have < s.Nodes.Min || cores < s.Cores.Total, lacks)
 			if lacks {
 				lacking++

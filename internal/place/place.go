@@ -132,7 +132,7 @@ func (p *Placer) PlaceFew(dst []nodeset.Segment, t *nodeset.Table, s *Spec, q *Q
 		return p.PlaceParts(dst, t, s, PartsOptions{}, q, 0)
 	}
 	p.few = *s
-	if !s.Valid() || q != nil && !q.Narrow(&p.few, 0, s.GPUs.PerNode.Min) {
+	if !s.Valid() || s.Lacks(t) || q != nil && !q.Narrow(&p.few, 0, s.GPUs.PerNode.Min) {
 		return dst, false
 	}
 	from := len(dst)

@@ -5,7 +5,6 @@ package place
 import (
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 
 	"github.com/aucsched/aucsched/nodeset"
@@ -77,30 +76,6 @@ func (r *Residual) For(s *Spec, crosses int) *nodeset.Table {
 	}
 	r.seen.follow(t, base, s)
 	return &t.Table
-}
-
-// Lacks reports whether what For would find surely has no place for a job. It finds nothing, and
-// so costs far less: nodes are counted one by one, until what they have is enough.
-func (r *Residual) Lacks(s *Spec, crosses int) bool {
-	t, eligible := r.View(crosses), s.Mask()
-	nodes, cores := s.Nodes.Min, s.Cores.Total
-	for w, usable := range t.Usable(s.GPUs.PerNode.Min) {
-		for usable &= eligible.Word(w); usable != 0; usable &= usable - 1 {
-			n := w<<6 + bits.TrailingZeros64(usable)
-			c := t.Free(n)
-			for _, u := range *s.Uses {
-				c = u.Limit(c, t.FreeOf(u.Row)[n], s.GPUs.PerNode.Min)
-			}
-			room := s.Room(c)
-			if room == 0 {
-				continue
-			}
-			if nodes, cores = nodes-1, cores-room; nodes <= 0 && cores <= 0 {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // View is For, for a job that takes cores and nothing of further resources.

@@ -2,7 +2,10 @@
 
 package timeline
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // Job is one that waits, and what it asks for, in units of lanes.
 type Job struct {
@@ -46,8 +49,7 @@ func (j *Job) within(o *Job) bool {
 
 // Lanes is a mask of nodes as Job.Mask has it, in the memory of dst.
 func Lanes(dst []uint64, nodes int, has func(node int) bool) []uint64 {
-	dst = resize(dst, (nodes+perWord-1)/perWord)
-	clear(dst)
+	dst = append(dst[:0], make([]uint64, (nodes+perWord-1)/perWord)...)
 	for n := range nodes {
 		if has(n) {
 			dst[n/perWord] |= 1 << (n%perWord*laneBits + laneBits - 1)
@@ -60,85 +62,95 @@ func Lanes(dst []uint64, nodes int, has func(node int) bool) []uint64 {
 type placer struct {
 	fit    []uint64 // highest bits of the lanes of nodes that suffice
 	low    []uint64 // least of the first kind while the job runs, where it asks for some in all
+	asked  []asked  // what each of the nodes gives at least
 	amount [MaxKinds][]uint64
 	sums   [MaxKinds]int
-	// the words of amount that are not 0 are from first to last
-	first, last int
+	words  []int32 // those of amount that are not 0
+	// work is how many words there were to look at, those with nothing left too; what a job gets is from
+	// word first to last.
 	work        int64
+	first, last int
+}
+
+// asked is an amount of a kind, in all lanes, and where the kind's words begin.
+type asked struct {
+	need uint64
+	at   int
 }
 
 // fits reports whether there is room for the job from step i up to step e.
 func (x *placer) fits(t *table, i, e int, j *Job) bool {
-	row, need := t.row(i, 0), spread(j.Per[0])
-	fit := resize(x.fit, len(row))[:len(row)]
-	for w, has := range row {
-		fit[w] = ((has | high) - need) & high
-	}
-	for w, m := range j.Mask {
-		fit[w] &= m
-	}
-	for k := 1; k < t.kinds; k++ {
-		if j.Per[k] == 0 {
-			continue
+	x.asked = x.asked[:0]
+	for k, per := range j.Per[:t.kinds] {
+		if per > 0 || k == 0 {
+			x.asked = append(x.asked, asked{spread(per), k * t.words})
 		}
-		need := spread(j.Per[k])
-		for w, has := range t.row(i, k)[:len(fit)] {
-			fit[w] &= (has | high) - need
-		}
-		x.work += int64(len(row))
 	}
-	x.fit, x.work = fit, x.work+int64(len(row))
+	x.fit = slices.Grow(x.fit[:0], t.words)[:t.words]
+	fit, lanes, nodes, words := x.fit, t.lanes[int(t.slots[i])*t.kinds*t.words:], 0, 0
+	for w := range fit {
+		m := uint64(high)
+		if len(j.Mask) > 0 {
+			m = j.Mask[w]
+		}
+		for _, a := range x.asked {
+			if m &= (lanes[a.at+w] | high) - a.need; m == 0 {
+				break
+			}
+		}
+		if fit[w] = m; m != 0 {
+			nodes, words = nodes+bits.OnesCount64(m), words+1
+		}
+	}
+	x.work += int64((len(x.asked) + 1) * t.words)
+	if nodes < j.Nodes {
+		return false
+	}
 	if j.All > 0 {
-		x.low = append(x.low[:0], row...)
+		x.low = append(x.low[:0], t.row(i, 0)...)
 	}
 	if !x.enough(j) {
 		return false
 	}
-	for w, m := range x.fit {
-		if m != 0 {
-			x.follow(t, t.slots[i+1:e], j, w)
+	slots := t.slots[i+1 : e]
+	x.work += int64(words*len(x.asked)*len(slots) + t.words)
+	for w, m := range fit {
+		if m == 0 {
+			continue
+		}
+		fit[w] = x.follow(t, slots, j, w)
+		if nodes -= bits.OnesCount64(m ^ fit[w]); nodes < j.Nodes {
+			return false
 		}
 	}
 	return x.enough(j)
 }
 
-// follow leaves of word w the nodes that suffice at further steps as well: mostly few do at the first.
-func (x *placer) follow(t *table, slots []int32, j *Job, w int) {
+// follow is which nodes of word w suffice at further steps as well: mostly few do at the first.
+func (x *placer) follow(t *table, slots []int32, j *Job, w int) uint64 {
 	m, step := x.fit[w], t.kinds*t.words
-	for k := range t.kinds {
-		if j.Per[k] == 0 {
-			continue
-		}
-		need := spread(j.Per[k])
+	for _, a := range x.asked {
 		for _, slot := range slots {
-			if m &= (t.lanes[int(slot)*step+k*t.words+w] | high) - need; m == 0 {
-				break
+			if m &= (t.lanes[int(slot)*step+a.at+w] | high) - a.need; m == 0 {
+				return 0
 			}
 		}
-		x.work += int64(len(slots))
 	}
-	for i := 0; j.All > 0 && m != 0 && i < len(slots); i++ {
+	for i := 0; j.All > 0 && i < len(slots); i++ {
 		x.low[w] = least(x.low[w], t.lanes[int(slots[i])*step+w])
 	}
-	x.fit[w] = m
+	return m
 }
 
-// enough reports whether the nodes that are left do.
+// enough reports whether the nodes that are left do, of which there are as many as it asks for.
 func (x *placer) enough(j *Job) bool {
-	nodes, all, most := 0, 0, spread(j.Most)
-	x.work += int64(len(x.fit))
-	for _, m := range x.fit {
-		nodes += int(m >> (laneBits - 1) * ones >> (64 - laneBits)) // the bits of m: in each lane the highest
-	}
-	for w := 0; j.All > 0 && nodes >= j.Nodes && all < j.All && w < len(x.fit); w++ {
+	all, most := 0, spread(j.Most)
+	for w := 0; all < j.All && w < len(x.fit); w++ {
 		if m := x.fit[w]; m != 0 {
 			all += sum(least(x.low[w], most) & full(m))
 		}
 	}
-	if nodes < j.Nodes || all < j.All {
-		return false
-	}
-	return !j.Contiguous || x.run(j) >= 0
+	return all >= j.All && (!j.Contiguous || x.run(j) >= 0)
 }
 
 // run is the first of consecutive nodes that do; -1 if there are none.
@@ -166,11 +178,10 @@ func (x *placer) run(j *Job) int {
 // choose sets amount to a place from step i on where fits has found room.
 func (x *placer) choose(t *table, i int, j *Job) {
 	for k := range t.kinds {
-		x.amount[k] = resize(x.amount[k], t.words)
-		clear(x.amount[k])
+		x.amount[k] = append(x.amount[k][:0], make([]uint64, t.words)...)
 		x.sums[k] = 0
 	}
-	x.first, x.last = t.words, 0
+	x.words, x.first, x.last = x.words[:0], t.words, 0
 	nodes, all := j.Nodes, j.All
 	if j.Contiguous {
 		// where others than the first kind run short, nodes give less than was thought
@@ -217,15 +228,38 @@ func (x *placer) give(t *table, i, n int, j *Job, nodes, all *int) {
 			}
 		}
 	}
-	w, shift := n/perWord, n%perWord*laneBits
+	w, shift, had, gives := n/perWord, n%perWord*laneBits, uint64(0), 0
 	for k := range t.kinds {
 		a := int(j.Per[k]) + int(j.Rate[k])*int(first-j.Per[0])
 		if k == 0 {
 			a = int(first)
 		}
+		had, gives = had|x.amount[k][w], gives+a
 		x.amount[k][w] += uint64(a) << shift
 		x.sums[k] += a
 	}
+	if had == 0 && gives > 0 {
+		x.words = append(x.words, int32(w))
+	}
 	x.first, x.last = min(x.first, w), max(x.last, w)
 	*nodes, *all = *nodes-1, *all-int(first)
+}
+
+// take has the nodes that were chosen give their amounts from step i up to step e.
+func (x *placer) take(t *table, i, e int) {
+	x.work += int64((e - i) * max(x.last-x.first+1, 0) * t.kinds)
+	for _, slot := range t.slots[i:e] {
+		for k := range t.kinds {
+			if x.sums[k] == 0 {
+				continue
+			}
+			at, amount := int(slot)*t.kinds+k, x.amount[k]
+			t.sums[at] -= x.sums[k]
+			row := t.lanes[at*t.words:][:len(amount)]
+			for _, w := range x.words {
+				left := (row[w] | high) - amount[w]
+				row[w] = left & rest(left&high) // at least 0
+			}
+		}
+	}
 }

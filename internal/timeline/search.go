@@ -156,7 +156,7 @@ func (s *Search) sorted(key func(*Job, float64) float64, horizon float64) {
 
 // firstCome sets s.try to the order in which the jobs came.
 func (s *Search) firstCome() {
-	s.try = resize(s.try, len(s.Jobs))
+	s.try = slices.Grow(s.try[:0], len(s.Jobs))[:len(s.Jobs)]
 	for i := range s.try {
 		s.try[i] = int32(i)
 	}
@@ -205,7 +205,7 @@ func (s *Search) evaluate(order []int32, most float64) (v Values, ok bool) {
 	s.Evaluated++
 	s.plan.copyFrom(&s.base)
 	s.placer.work += int64(len(s.plan.lanes))
-	s.tried = resize(s.tried, len(s.Jobs))
+	s.tried = slices.Grow(s.tried[:0], len(s.Jobs))[:len(s.Jobs)]
 	now, left := s.plan.at[0], s.all
 	s.from = 0
 	for n, i := range order {
@@ -231,8 +231,7 @@ func (s *Search) place(j *Job) int64 {
 	if ok {
 		s.placer.choose(t, i, j)
 		e := t.step(i, start+j.Length)
-		t.take(i, e, &s.placer.amount, &s.placer.sums, s.placer.first, s.placer.last)
-		s.placer.work += int64((e - i) * max(s.placer.last-s.placer.first+1, 0) * t.kinds)
+		s.placer.take(t, i, e)
 	}
 	return start
 }

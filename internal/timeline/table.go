@@ -2,9 +2,7 @@
 
 package timeline
 
-import (
-	"slices"
-)
+import "slices"
 
 // MaxKinds is how many kinds of resources there are at most. The first is what jobs may ask for in
 // all, as cores.
@@ -27,9 +25,8 @@ type table struct {
 func (t *table) reset(now int64, nodes, kinds int) {
 	t.words, t.kinds = (nodes+perWord-1)/perWord, kinds
 	t.at, t.slots = append(t.at[:0], now), append(t.slots[:0], 0)
-	t.lanes, t.sums = resize(t.lanes, kinds*t.words), resize(t.sums, kinds)
-	clear(t.lanes)
-	clear(t.sums)
+	t.lanes = append(t.lanes[:0], make([]uint64, kinds*t.words)...)
+	t.sums = append(t.sums[:0], make([]int, kinds)...)
 }
 
 func (t *table) copyFrom(o *table) {
@@ -73,33 +70,6 @@ func (t *table) step(i int, end int64) int {
 	t.lanes = append(t.lanes, t.lanes[from*size:(from+1)*size]...)
 	t.sums = append(t.sums, t.sums[from*t.kinds:(from+1)*t.kinds]...)
 	return i
-}
-
-// take has nodes give amounts, lanes of words, of each kind from step i up to step e.
-func (t *table) take(i, e int, amounts *[MaxKinds][]uint64, sums *[MaxKinds]int, first, last int) {
-	for k := range t.kinds {
-		if sums[k] == 0 {
-			continue
-		}
-		amount := amounts[k][first : last+1]
-		for _, slot := range t.slots[i:e] {
-			at := int(slot)*t.kinds + k
-			t.sums[at] -= sums[k]
-			row := t.lanes[at*t.words+first:][:len(amount)]
-			for w, x := range amount {
-				left := (row[w] | high) - x
-				row[w] = left & rest(left&high) // at least 0
-			}
-		}
-	}
-}
-
-// resize gives s a length; what it has beyond its own is anything.
-func resize[T any](s []T, n int) []T {
-	if cap(s) < n {
-		s = append(s[:cap(s)], make([]T, n-cap(s))...)
-	}
-	return s[:n]
 }
 
 // A lane is 16 bits of a word, of which the highest is 0. A word has those of four nodes.
