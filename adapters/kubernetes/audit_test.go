@@ -190,10 +190,12 @@ func (a *audit) racks(b *bed) (names []string) {
 	return names
 }
 
-// settled waits until no pod was bound for a while, and holds the audit's faults against the test.
+// settled waits until no pod was bound for a while, at most for SECONDS, and holds the audit's faults
+// against the test.
 func (a *audit) settled(b *bed, quiet time.Duration) {
 	last, since := -1, time.Now()
-	for time.Since(since) < quiet {
+	end := since.Add(time.Duration(number("SECONDS", 3600)) * time.Second)
+	for time.Since(since) < quiet && time.Now().Before(end) {
 		time.Sleep(quiet / 10)
 		a.mu.Lock()
 		if a.bound != last {

@@ -128,12 +128,12 @@ func (s *Scheduler) changed() {
 // what was done, so that the next round sees it.
 func (s *Scheduler) round(ctx context.Context, o *model.Objects) error {
 	begin := time.Now()
-	m := model.New(s.Options, o, begin, s.known)
-	var err error
-	s.cluster, err = m.Cluster(core.ClusterOptions{Policy: s.policy, Continues: s.cluster, Deadline: s.Deadline, StrictPreemption: true})
+	m, err := model.New(s.Options, o, begin, s.known,
+		core.ClusterOptions{Policy: s.policy, Continues: s.cluster, Deadline: s.Deadline, StrictPreemption: true})
 	if err != nil {
 		return err
 	}
+	s.cluster = m.Cluster
 	told := time.Now()
 	cycle, err := s.cluster.Decide(ctx)
 	if err != nil {

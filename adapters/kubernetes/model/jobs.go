@@ -25,10 +25,44 @@ type job struct {
 	parts [][]*pod // by kind, as the job's components are
 	// each is how many pods a node gets, by way of a waiting job and by part; 0: as many as it gives cores.
 	each [][]int
+	end  time.Time // of a running job
 }
 
-func (j *job) pods() []*pod  { return slices.Concat(j.parts...) }
-func (j *job) group() string { return j.parts[0][0].group }
+func (j *job) first() *pod  { return j.parts[0][0] }
+func (j *job) pods() []*pod { return slices.Concat(j.parts...) }
+
+// family is a group, or a pod without one: its pods that hold something of a node, those of them that are not
+// leaving, and those that wait.
+type family struct{ held, stay, wait []*pod }
+
+// families are those of the scheduler's pods, by their ids, which come in the order of their first pods.
+func (m *Model) families() (ids []string, all map[string]*family) {
+	all = make(map[string]*family)
+	for _, p := range m.pods {
+		if !m.ours(p.Pod) || p.Spec.NodeName != "" && m.byName[p.Spec.NodeName] == nil {
+			continue
+		}
+		id := "pod " + p.name()
+		if p.group != "" {
+			id = "group " + p.group
+		}
+		f := all[id]
+		if f == nil {
+			f = new(family)
+			ids, all[id] = append(ids, id), f
+		}
+		switch {
+		case p.Spec.NodeName == "":
+			f.wait = append(f.wait, p)
+		case p.DeletionTimestamp == nil:
+			f.stay = append(f.stay, p)
+			fallthrough
+		default:
+			f.held = append(f.held, p)
+		}
+	}
+	return ids, all
+}
 
 // byKind are pods by kind, in the order of the first of each.
 func byKind(pods []*pod) (parts [][]*pod) {
@@ -44,37 +78,22 @@ func byKind(pods []*pod) (parts [][]*pod) {
 	return parts
 }
 
-// jobID is the id of the job of a group, or of a pod without one.
-func jobID(p *pod) string {
-	if p.group != "" {
-		return "group " + p.group
+// running has all pods of a family that hold something be one job, which is stopped as a whole.
+func (m *Model) running(id string, pods []*pod) core.Start {
+	j := &job{parts: byKind(pods)}
+	var held []core.Start
+	for _, alike := range j.parts {
+		held = append(held, heldBy(alike)...)
 	}
-	return "pod " + p.name()
-}
-
-// addRunning has all bound pods of one group be one running job, which is stopped as a whole.
-func (m *Model) addRunning() {
-	jobs := make(map[string][]*pod)
-	for _, p := range m.bound {
-		if m.ours(p.Pod) && m.byName[p.Spec.NodeName] != nil {
-			jobs[jobID(p)] = append(jobs[jobID(p)], p)
-		}
+	s := held[0]
+	s.Components = held[1:]
+	s.Job, s.Begin, s.Class, s.Counts = id, j.first().begin(), m.class(j.first().priority()), m.countsOf(j)
+	s.End = s.Begin.Add(limit(pods))
+	if !m.protected(pods) {
+		s.Price = int64(len(pods))
 	}
-	for id, pods := range jobs {
-		j := &job{parts: byKind(pods)}
-		var held []core.Start
-		for _, alike := range j.parts {
-			held = append(held, heldBy(alike)...)
-		}
-		s := held[0]
-		s.Components = held[1:]
-		s.Job, s.Begin, s.Class = id, pods[0].begin(), m.class(pods[0].priority())
-		s.End = s.Begin.Add(limit(pods))
-		if !m.protected(pods) {
-			s.Price = int64(len(pods))
-		}
-		m.jobs[id], m.running[id] = j, s
-	}
+	m.jobs[id], j.end = j, s.End
+	return s
 }
 
 // heldBy is what pods that are alike hold: one part for each number of them that a node has.
@@ -112,12 +131,11 @@ func uses(takes map[string]int64, n int) map[string]nodeset.Use {
 
 // Scheduled is the condition of a pod that says whether it is bound, since when, or why not.
 func Scheduled(p *v1.Pod) v1.PodCondition {
-	for _, c := range p.Status.Conditions {
-		if c.Type == v1.PodScheduled {
-			return c
-		}
+	k := slices.IndexFunc(p.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodScheduled })
+	if k < 0 {
+		return v1.PodCondition{}
 	}
-	return v1.PodCondition{}
+	return p.Status.Conditions[k]
 }
 
 // begin is when the pod was bound.
@@ -139,96 +157,83 @@ func limit(pods []*pod) (longest time.Duration) {
 	return cmp.Or(longest, time.Second)
 }
 
-// addWaiting has the pods that wait be jobs: as many of a group as have to start together, each one that
-// is over, and each one without a group.
-func (m *Model) addWaiting() {
-	groups, inGroup := make(map[string][]*pod), make(map[string][]*pod)
-	for _, p := range m.bound {
-		if p.group != "" && m.ours(p.Pod) && m.byName[p.Spec.NodeName] != nil && p.DeletionTimestamp == nil {
-			inGroup[p.group] = append(inGroup[p.group], p)
+// submitAll has the pods of a family that wait be jobs: as many of a group as have to start together, each
+// one that is over, or the pod without a group.
+func (m *Model) submitAll(id string, f *family) {
+	pods := slices.Concat(f.stay, f.wait)
+	if len(pods) == 0 {
+		return
+	}
+	least := m.least(pods)
+	need := least - len(f.stay)
+	if len(f.stay) > 0 && need > 0 {
+		for _, p := range f.stay {
+			m.Broken[p.group] = append(m.Broken[p.group], p.Pod)
 		}
 	}
-	for _, p := range m.pending {
-		if p.group == "" {
-			m.submit(jobID(p), []*pod{p}, 1, 0)
-		} else {
-			groups[p.group] = append(groups[p.group], p)
+	switch {
+	case len(f.wait) < need:
+		m.refuse(f.wait, fmt.Sprintf("%d of the %d pods of group %s are there", len(pods), least, pods[0].group))
+	case need <= 0:
+		for _, p := range f.wait {
+			m.submit("pod "+p.name(), []*pod{p}, 1, false)
 		}
-	}
-	for _, name := range sorted(groups) {
-		pods, there := groups[name], inGroup[name]
-		least := m.least(name, slices.Concat(there, pods))
-		need := least - len(there)
-		switch {
-		case len(pods) < need:
-			m.refuse(pods, fmt.Sprintf("%d of the %d pods of group %s are there", len(pods)+len(there), least, name))
-		case need <= 0:
-			for _, p := range pods {
-				m.submit("pod "+p.name(), []*pod{p}, 1, 0)
-			}
-		default:
-			id := jobID(pods[0])
-			if _, runs := m.running[id]; runs { // some of its pods are there, or are ending
-				id += " (missing pods)"
-			}
-			m.submit(id, pods, need, len(there))
+	default:
+		if len(f.held) > 0 { // some of its pods are there, or are ending
+			id += " (missing pods)"
 		}
+		m.submit(id, f.wait, need, len(f.stay) > 0)
 	}
-	for name, there := range inGroup {
-		if m.least(name, slices.Concat(there, groups[name])) > len(there) {
-			for _, p := range there {
-				m.Broken[name] = append(m.Broken[name], p.Pod)
-			}
-		}
-	}
-	slices.SortFunc(m.waiting, func(a, b core.JobSpec) int {
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
-	})
 }
 
-// least is how many pods of a group start together.
-func (m *Model) least(name string, pods []*pod) int {
-	if n, ok := m.objects.Groups[name]; ok {
+// least is how many pods of a family start together.
+func (m *Model) least(pods []*pod) int {
+	if n, ok := m.objects.Groups[pods[0].group]; ok {
 		return n
 	}
 	for _, p := range pods {
-		if n := p.min(); n > 0 {
+		if n := p.min(); n > 0 && p.group != "" {
 			return n
 		}
 	}
 	return len(pods)
 }
 
-// submit has need of the pods, or more, be a job that waits. there are so many of the group already.
-func (m *Model) submit(id string, pods []*pod, need, there int) {
-	for _, p := range pods {
-		if p.refused != "" {
-			m.refuse(pods, p.refused)
-			return
+// submit has need of the pods, or more, be a job that waits; first before all others.
+func (m *Model) submit(id string, pods []*pod, need int, first bool) {
+	j, p := &job{parts: byKind(pods)}, pods[0]
+	spec, why := m.spec(j, pods, need)
+	if why == "" {
+		spec.ID, spec.Since, spec.TimeLimit, spec.Price = id, p.CreationTimestamp.UTC(), limit(pods), int64(len(pods))
+		spec.Priority, spec.Class, spec.Preempts = m.worth(p.priority()), m.class(p.priority()), m.preempts(j)
+		if first {
+			spec.Priority = core.MaxPriority
 		}
-		if len(p.rows) > 0 && !slices.ContainsFunc(m.rows, func(r row) bool { return r.name == p.rows[0].name }) {
-			m.refuse(pods, "there are too many different resources and terms of anti-affinity and spread")
-			return
+		if err := m.Cluster.Submit(spec); err != nil {
+			why = err.Error()
 		}
 	}
-	j, first := &job{parts: byKind(pods)}, pods[0]
-	if len(j.parts) > maxParts {
-		m.refuse(pods, fmt.Sprintf("the group has %d kinds of pods, more than %d", len(j.parts), maxParts))
+	if why != "" {
+		m.refuse(pods, why)
 		return
 	}
-	spec := core.JobSpec{ID: id, Priority: m.worth(first.priority()), Since: first.CreationTimestamp.UTC(), TimeLimit: limit(pods),
-		Price: int64(len(pods)), Class: m.class(first.priority())}
-	if first.Spec.PreemptionPolicy == nil || *first.Spec.PreemptionPolicy != v1.PreemptNever {
-		for _, r := range m.ranks {
-			if r < first.priority() && m.class(r) < m.class(first.priority()) {
-				spec.Preempts |= 1 << m.class(r)
-			}
+	m.Waiting++
+	m.jobs[id] = j
+}
+
+// spec is what a job of need of the pods, or more, asks for; or why that can't be said.
+func (m *Model) spec(j *job, pods []*pod, need int) (spec core.JobSpec, why string) {
+	for _, p := range pods {
+		if p.refused != "" {
+			return spec, p.refused
+		}
+		if len(p.rows) > 0 && !slices.ContainsFunc(m.rows, func(r row) bool { return r.name == p.rows[0].name }) {
+			return spec, "there are too many different resources and terms of anti-affinity and spread"
 		}
 	}
-	if there > 0 { // a group in part is made whole first
-		spec.Priority = core.MaxPriority
+	if len(j.parts) > maxParts {
+		return spec, fmt.Sprintf("the group has %d kinds of pods, more than %d", len(j.parts), maxParts)
 	}
-	var ways []core.Way
 	for _, n := range sizes(need, len(pods)) {
 		if n > need && len(j.parts) > 1 {
 			continue // which of them start is for the user to say
@@ -236,21 +241,19 @@ func (m *Model) submit(id string, pods []*pod, need, there int) {
 		for _, seats := range []bool{false, true} {
 			way, each, why := m.way(byKind(pods[:n]), seats)
 			if why != "" {
-				m.refuse(pods, why)
-				return
+				return spec, why
 			}
 			if !seats || slices.Contains(each, 0) {
-				ways, j.each = append(ways, way), append(j.each, each)
+				spec.Alternatives, j.each = append(spec.Alternatives, way), append(j.each, each)
 			}
 		}
 	}
-	spec.Request, spec.Components, spec.On, spec.Takes = ways[0].Request, ways[0].Components, ways[0].On, ways[0].Takes
-	spec.Counts, spec.Alternatives = ways[0].Counts, ways[1:]
-	if len(spec.Components) == 0 {
-		spec.Prefer = m.prefers(first)
+	own := spec.Alternatives[0]
+	spec.Request, spec.Components, spec.On, spec.Takes, spec.Counts = own.Request, own.Components, own.On, own.Takes, own.Counts
+	if spec.Alternatives = spec.Alternatives[1:]; len(spec.Components) == 0 {
+		spec.Prefer = m.prefers(pods[0])
 	}
-	m.waiting = append(m.waiting, spec)
-	m.jobs[id] = j
+	return spec, ""
 }
 
 // sizes are how many pods of an elastic group to try, all first and the fewest last.
@@ -269,28 +272,26 @@ func (m *Model) way(parts [][]*pod, seats bool) (w core.Way, each []int, why str
 	var ways []core.Way
 	for _, pods := range parts {
 		p := pods[0]
-		on, within, ok := m.near(p)
-		if !ok {
-			return w, nil, "no running pod matches its required affinity"
+		on, within, why := m.near(p, m.on(p))
+		if why != "" {
+			return w, nil, why
 		}
-		part, n, oneNode := core.Way{On: m.on(p)}, m.perNode(p, len(pods)), false
-		if on != nil {
-			part.On = slices.DeleteFunc(sorted(on), func(name string) bool {
-				_, ok := slices.BinarySearch(part.On, name)
-				return part.On != nil && !ok
-			})
+		part, fit := core.Way{On: on}, int(min(m.fit(p), int64(len(pods))))
+		n := max(fit, 1)
+		for len(pods)%n != 0 || len(p.rows) > 0 && n > 1 {
+			n--
 		}
 		for _, key := range within {
 			switch k := slices.Index(m.Topology, key); {
 			case k >= 0:
 				level = max(level, k+1)
 			case key == v1.LabelHostname && len(parts) == 1:
-				n, oneNode = len(pods), true
+				n, fit = len(pods), 1
 			default:
 				return w, nil, "all on nodes of one " + key + ": that is not among the labels of --topology"
 			}
 		}
-		if seats && !oneNode && len(pods) > 1 && m.fit(p) > 1 {
+		if seats && fit > 1 {
 			part.Cores, n = len(pods), 0
 		} else {
 			part.MinNodes, part.MaxNodes = len(pods)/n, len(pods)/n
@@ -303,8 +304,8 @@ func (m *Model) way(parts [][]*pod, seats bool) (w core.Way, each []int, why str
 	w = ways[0]
 	if w.Components = ways[1:]; len(w.Components) > 0 {
 		w.AllWithin = level
-	} else if w.Components = nil; level > 0 {
-		w.Within = level
+	} else {
+		w.Components, w.Within = nil, level
 	}
 	return w, each, ""
 }
@@ -318,13 +319,4 @@ func (m *Model) fit(p *pod) int64 {
 		}
 	}
 	return n
-}
-
-// perNode is the greatest divisor of a number of pods like p for which the largest node has room, or 1.
-func (m *Model) perNode(p *pod, pods int) int {
-	n := int(min(m.fit(p), int64(pods)))
-	for n > 1 && (pods%n != 0 || len(p.rows) > 0) {
-		n--
-	}
-	return max(n, 1)
 }

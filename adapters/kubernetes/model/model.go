@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/nodeset"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 )
@@ -33,9 +32,10 @@ type Options struct {
 	Topology []string
 }
 
-// Model is what a Cluster should know, made of the API's objects.
+// Model is a Cluster that knows the API's objects, and what its jobs and names stand for.
 type Model struct {
 	Options
+	Cluster *core.Cluster
 	// Pending are the pods that wait to be bound, in so many jobs. Refused says why some of them are in no job. Broken are
 	// groups of which some pods, fewer than have to be, are bound.
 	Pending []*v1.Pod
@@ -46,91 +46,87 @@ type Model struct {
 	objects *Objects
 	now     time.Time
 	byName  map[string]*v1.Node
-	bound   []*pod // those that hold something of a node, whoever has bound them
-	pending []*pod
+	pods    []*pod           // those that wait, and bound, each as they came
+	bound   []*pod           // those that hold something of a node, whoever has bound them
 	rows    []row            // by name
 	units   map[string]int64 // of each resource, cores and gpus: so much is 1 of the Cluster's
-	most    map[string]int64 // of each resource: what the largest node has, in these
+	most    map[string]int64 // of each of these: what the largest node has
 	filters map[string][]string
+	budgets []term
 	ranks   []int32 // the priorities of pods, ascending
-
-	nodes    []core.Node
-	switches []nodeset.Switch
-	quotas   map[string]int64
-	running  map[string]core.Start
-	waiting  []core.JobSpec
-	jobs     map[string]*job // those that run and those that wait
+	quota   quotaUse
+	jobs    map[string]*job // those that run and those that wait
 }
 
 // New makes the model of objects, of which it sorts the nodes. known keeps what was made of pods.
-func New(o Options, objects *Objects, now time.Time, known Cache) *Model {
-	m := &Model{Options: o, Refused: make(map[*v1.Pod]string), Broken: make(map[string][]*v1.Pod), objects: objects, now: now,
+func New(o Options, objects *Objects, now time.Time, known Cache, options core.ClusterOptions) (m *Model, err error) {
+	m = &Model{Options: o, Refused: make(map[*v1.Pod]string), Broken: make(map[string][]*v1.Pod), objects: objects, now: now,
 		byName: make(map[string]*v1.Node), filters: make(map[string][]string), units: make(map[string]int64),
-		quotas: make(map[string]int64), running: make(map[string]core.Start), jobs: make(map[string]*job)}
+		most: make(map[string]int64), jobs: make(map[string]*job)}
+	if m.Cluster, err = core.NewCluster(options); err != nil {
+		return nil, err
+	}
 	slices.SortFunc(objects.Nodes, func(a, b *v1.Node) int { return cmp.Compare(a.Name, b.Name) })
 	for _, n := range objects.Nodes {
 		m.byName[n.Name] = n
 	}
-	known.trim(len(objects.Pods))
-	for _, p := range objects.Pods {
+	for _, b := range objects.Budgets {
+		m.budgets = append(m.budgets, newTerm(b.Namespace, nil, b.Spec.Selector))
+	}
+	m.sortPods(known)
+	if err := m.setNodes(); err != nil {
+		return nil, err
+	}
+	if err := m.setQuotas(); err != nil {
+		return nil, err
+	}
+	ids, all := m.families()
+	var running []core.Start
+	for _, id := range ids {
+		if held := all[id].held; len(held) > 0 {
+			running = append(running, m.running(id, held))
+		}
+	}
+	slices.SortStableFunc(running, func(a, b core.Start) int {
+		return cmp.Or(cmp.Compare(b.Class, a.Class), a.Begin.Compare(b.Begin))
+	})
+	for i := range running {
+		m.count(&running[i])
+		if err := m.Cluster.Adopt(running[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", running[i].Job, err)
+		}
+	}
+	for _, id := range ids {
+		m.submitAll(id, all[id])
+	}
+	return m, nil
+}
+
+// sortPods says which pods wait, and which hold something.
+func (m *Model) sortPods(known Cache) {
+	known.trim(len(m.objects.Pods))
+	for _, p := range m.objects.Pods {
 		switch {
 		case p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed: // it holds nothing any more
 		case p.Spec.NodeName != "":
 			m.bound = append(m.bound, known.of(p))
 		case m.ours(p) && p.DeletionTimestamp == nil && len(p.Spec.SchedulingGates) == 0:
-			m.pending = append(m.pending, known.of(p))
+			m.pods = append(m.pods, known.of(p))
 		}
 	}
 	slices.SortFunc(m.bound, asCame)
-	slices.SortFunc(m.pending, asCame)
-	for _, p := range m.pending {
+	slices.SortFunc(m.pods, asCame)
+	for _, p := range m.pods {
 		m.Pending = append(m.Pending, p.Pod)
 	}
-	for _, p := range slices.Concat(m.bound, m.pending) {
+	m.pods = append(m.pods, m.bound...)
+	for _, p := range m.pods {
 		if m.ours(p.Pod) {
 			m.ranks = append(m.ranks, p.priority())
 		}
 	}
 	slices.Sort(m.ranks)
 	m.ranks = slices.Compact(m.ranks)
-	m.addNodes()
-	m.addRunning()
-	m.addWaiting()
-	m.addQuotas()
-	m.Waiting = len(m.waiting)
-	return m
-}
-
-// Cluster is a Cluster that knows the model.
-func (m *Model) Cluster(o core.ClusterOptions) (*core.Cluster, error) {
-	c, err := core.NewCluster(o)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.SetTopology(m.switches); err != nil {
-		return nil, err
-	}
-	for _, n := range m.nodes {
-		if err := c.SetNode(n); err != nil {
-			return nil, err
-		}
-	}
-	for _, name := range sorted(m.quotas) {
-		if err := c.SetQuota(name, m.quotas[name]); err != nil {
-			return nil, err
-		}
-	}
-	for _, id := range sorted(m.running) {
-		if err := c.Adopt(m.running[id]); err != nil {
-			return nil, fmt.Errorf("%s: %w", id, err)
-		}
-	}
-	for _, spec := range m.waiting {
-		if err := c.Submit(spec); err != nil {
-			m.refuse(m.jobs[spec.ID].pods(), err.Error())
-		}
-	}
-	return c, nil
 }
 
 // Binding is a pod and the node that it gets.
@@ -144,11 +140,11 @@ type Binding struct {
 func (m *Model) Bindings(cycle *core.Cycle) (all []Binding, err error) {
 	stops := make(map[string]bool)
 	for _, x := range cycle.Preempted {
-		stops[m.jobs[x.Job].group()] = true
+		stops[m.jobs[x.Job].first().group] = true
 	}
 	for _, start := range cycle.Starts {
 		j := m.jobs[start.Job]
-		if g := j.group(); g != "" && stops[g] {
+		if g := j.first().group; g != "" && stops[g] {
 			continue
 		}
 		for k, part := range append([]core.Start{start}, start.Components...) {
@@ -164,7 +160,7 @@ func (m *Model) Bindings(cycle *core.Cycle) (all []Binding, err error) {
 				pods = pods[n:]
 			}
 		}
-		m.running[start.Job] = start
+		j.end = start.End
 	}
 	return all, nil
 }
@@ -207,13 +203,27 @@ func (m *Model) class(priority int32) int {
 	return min(core.MaxClass, len(m.objects.Quotas.cohorts())+rank)
 }
 
+// preempts are the classes that a job may stop: those of lower priorities, and of cohorts that owe it quota.
+func (m *Model) preempts(j *job) (classes uint64) {
+	p := j.first()
+	strict := p.Spec.PreemptionPolicy == nil || *p.Spec.PreemptionPolicy != v1.PreemptNever
+	if lowest := m.class(m.ranks[0]); strict {
+		classes = 1<<m.class(p.priority()) - 1<<lowest
+	}
+	for class, highest := range m.quota.borrowers {
+		if strict && classes != 0 && p.priority() > highest || m.mayReclaim(j, class) {
+			classes |= 1 << class
+		}
+	}
+	return classes
+}
+
 // protected reports whether a disruption budget forbids that all of the pods are evicted.
 func (m *Model) protected(pods []*pod) bool {
-	for _, b := range m.objects.Budgets {
-		r := newRow("budget", b, nil, b.Spec.Selector, 0)
+	for i, b := range m.objects.Budgets {
 		n := int32(0)
 		for _, p := range pods {
-			if r.selects(p.Pod) {
+			if m.budgets[i].selects(p.Pod) {
 				n++
 			}
 		}

@@ -3,6 +3,7 @@
 package model
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -26,15 +27,14 @@ const (
 // amounts are of a name on a node.
 type amounts map[[2]string]int64
 
-// addNodes has the nodes with what pods of ours may have of them. All that pods ask for is a further
+// setNodes has the nodes with what pods of ours may have of them. All that pods ask for is a further
 // resource of the Cluster, compared to the unit. Beside these a node has the Cluster's cores and GPUs:
 // its CPU and GPUs in units that fit their range. Pods take of them what they request, rounded down, so
 // that they are never short where the resources are not. They say what jobs are worth and what a start
 // makes useless.
-func (m *Model) addNodes() {
-	m.most = make(map[string]int64)
+func (m *Model) setNodes() error {
 	rows := make(map[string]row)
-	for _, p := range slices.Concat(m.bound, m.pending) {
+	for _, p := range m.pods {
 		for _, r := range p.rows {
 			rows[r.name] = r
 		}
@@ -49,23 +49,17 @@ func (m *Model) addNodes() {
 			m.rows = append(m.rows, rows[name])
 		}
 	}
-	shadow := map[string]int64{cores: 0, gpus: 0}
-	for _, n := range m.objects.Nodes {
-		for name := range m.most {
-			m.most[name] = max(m.most[name], allocatable(n, name))
+	m.most[cores], m.most[gpus] = 0, 0
+	for name, most := range m.most {
+		for _, n := range m.objects.Nodes {
+			most = max(most, allocatable(n, name))
 		}
-		for name := range shadow {
-			shadow[name] = max(shadow[name], allocatable(n, name))
-		}
+		m.units[name] = unitOf(most, cmp.Or(map[string]int64{cores: math.MaxUint16, gpus: math.MaxUint8}[name], math.MaxInt32))
+		m.most[name] = most / m.units[name]
 	}
-	for name, v := range m.most {
-		m.units[name] = unitOf(v, math.MaxInt32)
-		m.most[name] /= m.units[name]
-	}
-	m.units[cores], m.units[gpus] = unitOf(shadow[cores], math.MaxUint16), unitOf(shadow[gpus], math.MaxUint8)
 	used, foreign := make(amounts), make(amounts)
 	known := make(map[string]map[string]int64)
-	for _, p := range slices.Concat(m.bound, m.pending) {
+	for _, p := range m.pods {
 		m.setTakes(p, known)
 		to := foreign
 		if m.ours(p.Pod) {
@@ -76,17 +70,25 @@ func (m *Model) addNodes() {
 		}
 	}
 	skews := m.skews()
+	var nodes []core.Node
+	var switches []nodeset.Switch
 	seen := make(map[string]int)
 	for _, n := range m.objects.Nodes {
 		left := func(name string, total int64) int64 {
 			at := [2]string{n.Name, name}
 			return max(0, total-foreign[at], used[at])
 		}
-		x := core.Node{Name: n.Name, Down: n.Spec.Unschedulable || !ready(n), Leaf: m.leaf(n, seen), Resources: make(map[string]int64)}
-		x.Cores = uint16(left(cores, allocatable(n, cores)/m.units[cores]))
-		x.GPUs = uint8(left(gpus, allocatable(n, gpus)/m.units[gpus]))
+		x := core.Node{Name: n.Name, Down: n.Spec.Unschedulable || !ready(n), Resources: make(map[string]int64)}
+		x.Leaf, switches = m.leaf(n, seen, switches)
 		for name := range m.most {
-			x.Resources[name] = left(name, allocatable(n, name)/m.units[name])
+			switch v := left(name, allocatable(n, name)/m.units[name]); name {
+			case cores:
+				x.Cores = uint16(v)
+			case gpus:
+				x.GPUs = uint8(v)
+			default:
+				x.Resources[name] = v
+			}
 		}
 		for _, r := range m.rows {
 			if r.skew == 0 {
@@ -100,8 +102,13 @@ func (m *Model) addNodes() {
 				x.Tier = 1
 			}
 		}
-		m.nodes = append(m.nodes, x)
+		nodes = append(nodes, x)
 	}
+	err := m.Cluster.SetTopology(switches)
+	for k := 0; k < len(nodes) && err == nil; k++ {
+		err = m.Cluster.SetNode(nodes[k])
+	}
+	return err
 }
 
 // unitOf is the least power of two of which v has at most so many.
@@ -171,19 +178,18 @@ func ready(n *v1.Node) bool {
 
 // leaf is the name of the domain of a node's smallest label of topology, which it adds to the switches,
 // and those above it. Nodes without a label are in one domain, in which no group can ask to be: see near.
-func (m *Model) leaf(n *v1.Node, seen map[string]int) string {
-	parent, path := -1, ""
-	for level := len(m.Topology) - 1; level >= 0; level-- {
-		path += "/" + n.Labels[m.Topology[level]]
+func (m *Model) leaf(n *v1.Node, seen map[string]int, switches []nodeset.Switch) (path string, all []nodeset.Switch) {
+	parent := -1
+	for _, label := range slices.Backward(m.Topology) {
+		path += "/" + n.Labels[label]
 		at, ok := seen[path]
 		if !ok {
-			at = len(m.switches)
-			seen[path] = at
-			m.switches = append(m.switches, nodeset.Switch{Name: path, Parent: parent})
+			at = len(switches)
+			seen[path], switches = at, append(switches, nodeset.Switch{Name: path, Parent: parent})
 		}
 		parent = at
 	}
-	return path
+	return path, switches
 }
 
 // on are the names of the nodes that a pod may use; nil: all of them.

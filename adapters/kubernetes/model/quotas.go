@@ -3,7 +3,6 @@
 package model
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -88,7 +87,12 @@ func quotaUnit(name string) int64 {
 }
 
 func (x *Queue) own(name v1.ResourceName) string { return "queue " + x.Name + ": " + string(name) }
+
+// shared is the quota of a queue's cohort; without one it is the queue's own.
 func (x *Queue) shared(name v1.ResourceName) string {
+	if x.Cohort == "" {
+		return x.own(name)
+	}
 	return "cohort " + x.Cohort + ": " + string(name)
 }
 
@@ -102,9 +106,7 @@ func (m *Model) counts(p *pod) map[string]int64 {
 	for name := range x.Nominal {
 		if v, unit := p.requests[string(name)], quotaUnit(string(name)); v > 0 {
 			counts[x.own(name)] = (v + unit - 1) / unit
-			if x.Cohort != "" {
-				counts[x.shared(name)] = counts[x.own(name)]
-			}
+			counts[x.shared(name)] = counts[x.own(name)]
 		}
 	}
 	return counts
@@ -121,74 +123,67 @@ func (m *Model) countsOf(j *job) map[string]int64 {
 	return sum
 }
 
-// addQuotas has the limits of queues and cohorts, what running jobs count, and who may take back what was
-// lent: a job that its queue's nominal quota has room for may stop those with which other queues of the
-// cohort are above theirs. These are of the class of the cohort, which is below all priorities.
-func (m *Model) addQuotas() {
-	q := m.objects.Quotas
-	if q == nil {
-		return
-	}
+// quotaUse is what queues may always use, what running jobs count, and by the class of a cohort the highest
+// priority of those with which queues are above their nominal quota.
+type quotaUse struct {
+	nominal, used map[string]int64
+	borrowers     map[int]int32
+}
+
+// setQuotas has the limits of queues and cohorts.
+func (m *Model) setQuotas() error {
 	nominal := make(map[string]int64)
-	for i := range q.Queues {
-		x := &q.Queues[i]
+	m.quota = quotaUse{nominal, make(map[string]int64), make(map[int]int32)}
+	if m.objects.Quotas == nil {
+		return nil
+	}
+	limits := make(map[string]int64)
+	for _, x := range m.objects.Quotas.Queues {
 		for name, amount := range x.Nominal {
 			nominal[x.own(name)] = whole(name, amount)
-			if x.Cohort != "" {
-				nominal[x.shared(name)] += whole(name, amount)
-			}
+			limits[x.shared(name)] += whole(name, amount)
 		}
 	}
-	for i := range q.Queues {
-		x := &q.Queues[i]
+	for _, x := range m.objects.Quotas.Queues {
 		for name := range x.Nominal {
-			most := nominal[x.own(name)]
-			if x.Cohort != "" {
-				most = nominal[x.shared(name)]
-				m.quotas[x.shared(name)] = most
-			}
+			limits[x.own(name)] = limits[x.shared(name)]
 			if limit, ok := x.Limit[name]; ok {
-				most = min(most, whole(name, limit))
-			}
-			m.quotas[x.own(name)] = most
-		}
-	}
-	ids := sorted(m.running)
-	slices.SortStableFunc(ids, func(a, b string) int {
-		x, y := m.running[a], m.running[b]
-		return cmp.Or(cmp.Compare(y.Class, x.Class), x.Begin.Compare(y.Begin))
-	})
-	used, borrower := make(map[string]int64), make(map[int]int32) // the highest priority of a cohort's
-	cohorts := q.cohorts()
-	for _, id := range ids {
-		s, first := m.running[id], m.jobs[id].parts[0][0]
-		s.Counts = m.countsOf(m.jobs[id])
-		if x := q.queue(first); x != nil && x.Cohort != "" && exceeds(used, s.Counts, nominal, x) {
-			s.Class, _ = slices.BinarySearch(cohorts, x.Cohort)
-			borrower[s.Class] = max(borrower[s.Class], first.priority())
-		}
-		for name, v := range s.Counts {
-			used[name] += v
-		}
-		m.running[id] = s
-	}
-	for i := range m.waiting {
-		spec := &m.waiting[i]
-		j := m.jobs[spec.ID]
-		first, x := j.parts[0][0], q.queue(j.parts[0][0])
-		for class, highest := range borrower {
-			within := x != nil && x.Cohort == cohorts[class] && !exceeds(used, m.countsOf(j), nominal, x)
-			if within || spec.Preempts != 0 && first.priority() > highest {
-				spec.Preempts |= 1 << class
+				limits[x.own(name)] = min(limits[x.own(name)], whole(name, limit))
 			}
 		}
+	}
+	for _, name := range sorted(limits) {
+		if err := m.Cluster.SetQuota(name, limits[name]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// count counts a running job. If its queue is above the nominal quota with it, it is of the class of the
+// cohort, which is below all priorities.
+func (m *Model) count(s *core.Start) {
+	u, first := &m.quota, m.jobs[s.Job].first()
+	if x := m.objects.Quotas.queue(first); x != nil && x.Cohort != "" && u.exceeds(s.Counts, x) {
+		s.Class, _ = slices.BinarySearch(m.objects.Quotas.cohorts(), x.Cohort)
+		u.borrowers[s.Class] = max(u.borrowers[s.Class], first.priority())
+	}
+	for name, v := range s.Counts {
+		u.used[name] += v
 	}
 }
 
+// mayReclaim reports whether a job may have jobs of the class of a cohort stopped: its queue's nominal quota
+// has room for it, so that the cohort has lent what is its own.
+func (m *Model) mayReclaim(j *job, class int) bool {
+	x := m.objects.Quotas.queue(j.first())
+	return x != nil && x.Cohort == m.objects.Quotas.cohorts()[class] && !m.quota.exceeds(m.countsOf(j), x)
+}
+
 // exceeds reports whether a queue that counts more uses more than its nominal quota.
-func exceeds(used, more, nominal map[string]int64, x *Queue) bool {
+func (u *quotaUse) exceeds(more map[string]int64, x *Queue) bool {
 	for name := range x.Nominal {
-		if n := x.own(name); more[n] > 0 && used[n]+more[n] > nominal[n] {
+		if n := x.own(name); more[n] > 0 && u.used[n]+more[n] > u.nominal[n] {
 			return true
 		}
 	}

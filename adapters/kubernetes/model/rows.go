@@ -22,42 +22,49 @@ const apart = 1 << 20
 // the term selects takes 1. Of a spread a pod takes 1, and each node has as much as the pods on the node
 // that has fewest, and maxSkew more: so the skew holds after each start.
 type row struct {
-	name       string
+	term
+	name string
+	skew int64 // 0: anti-affinity
+}
+
+// term selects pods.
+type term struct {
 	namespaces []string
 	selector   labels.Selector
-	skew       int64 // 0: anti-affinity
 }
 
-// rowsOf are the rows of a pod's own terms.
-func rowsOf(p *v1.Pod) (rows []row) {
-	for _, t := range required(p, true) {
-		if t.TopologyKey != v1.LabelHostname {
-			continue
-		}
-		rows = append(rows, newRow("apart", p, t.Namespaces, t.LabelSelector, 0))
-	}
-	for _, s := range p.Spec.TopologySpreadConstraints {
-		if s.WhenUnsatisfiable == v1.DoNotSchedule && s.TopologyKey == v1.LabelHostname {
-			rows = append(rows, newRow("spread", p, nil, s.LabelSelector, int64(s.MaxSkew)))
-		}
-	}
-	return rows
-}
-
-// newRow is a row for the pods of some namespaces; without any, of those in that of p.
-func newRow(kind string, p metav1.Object, namespaces []string, s *metav1.LabelSelector, skew int64) row {
+// newTerm selects pods of some namespaces; without any, of the given one.
+func newTerm(namespace string, namespaces []string, s *metav1.LabelSelector) term {
 	if len(namespaces) == 0 {
-		namespaces = []string{p.GetNamespace()}
+		namespaces = []string{namespace}
 	}
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {
 		selector = labels.Nothing()
 	}
-	return row{kind + ":" + hash(namespaces, selector.String(), skew), namespaces, selector, skew}
+	return term{namespaces, selector}
 }
 
-func (r *row) selects(p *v1.Pod) bool {
-	return slices.Contains(r.namespaces, p.Namespace) && r.selector.Matches(labels.Set(p.Labels))
+func (t *term) selects(p *v1.Pod) bool {
+	return slices.Contains(t.namespaces, p.Namespace) && t.selector.Matches(labels.Set(p.Labels))
+}
+
+// rowsOf are the rows of a pod's own terms.
+func rowsOf(p *v1.Pod) (rows []row) {
+	add := func(kind string, t term, skew int64) {
+		rows = append(rows, row{t, kind + ":" + hash(t.namespaces, t.selector.String(), skew), skew})
+	}
+	for _, t := range required(p, true) {
+		if t.TopologyKey == v1.LabelHostname {
+			add("apart", newTerm(p.Namespace, t.Namespaces, t.LabelSelector), 0)
+		}
+	}
+	for _, s := range p.Spec.TopologySpreadConstraints {
+		if s.WhenUnsatisfiable == v1.DoNotSchedule && s.TopologyKey == v1.LabelHostname {
+			add("spread", newTerm(p.Namespace, nil, s.LabelSelector), int64(s.MaxSkew))
+		}
+	}
+	return rows
 }
 
 // takes is what a pod takes of a row.
@@ -72,39 +79,40 @@ func (r *row) takes(p *pod) int64 {
 	return 0
 }
 
-// near is where pods of the pod's own terms of affinity are: the names of the nodes that are in a domain of
-// such a pod for each term, and the keys of terms that select the pod itself and nobody who runs. ok is
-// false if there is a term that nobody meets. WithinAnnotation is a term that selects the pod's group.
-func (m *Model) near(p *pod) (on map[string]bool, within []string, ok bool) {
+// near narrows the nodes that a pod may use, nil being all, by its own terms of affinity: to the domains of
+// pods that the term selects. A term that selects the pod itself and nobody who runs narrows them to nodes
+// with its key, which is one of within. WithinAnnotation is a term that selects the pod's group.
+func (m *Model) near(p *pod, on []string) (left, within []string, why string) {
 	terms := required(p.Pod, false)
 	if key := p.Annotations[WithinAnnotation]; key != "" && p.group != "" {
 		terms = append(slices.Clone(terms), v1.PodAffinityTerm{TopologyKey: key,
 			LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{GroupLabel: p.Labels[GroupLabel]}}})
 	}
+	if len(terms) > 0 && on == nil {
+		for _, n := range m.objects.Nodes {
+			on = append(on, n.Name)
+		}
+	}
+	left = slices.Clone(on)
 	for _, t := range terms {
-		r := newRow("near", p, t.Namespaces, t.LabelSelector, 0)
-		values := make(map[string]bool)
+		selected, values := newTerm(p.Namespace, t.Namespaces, t.LabelSelector), make(map[string]bool)
 		for _, x := range m.bound {
-			if n := m.byName[x.Spec.NodeName]; n != nil && r.selects(x.Pod) && n.Labels[t.TopologyKey] != "" {
+			if n := m.byName[x.Spec.NodeName]; n != nil && selected.selects(x.Pod) && n.Labels[t.TopologyKey] != "" {
 				values[n.Labels[t.TopologyKey]] = true
 			}
 		}
 		if len(values) == 0 {
-			if !r.selects(p.Pod) {
-				return nil, nil, false
+			if !selected.selects(p.Pod) {
+				return nil, nil, "no running pod matches its required affinity"
 			}
 			within = append(within, t.TopologyKey)
 		}
-		was := on
-		on = make(map[string]bool)
-		for _, n := range m.objects.Nodes {
-			value, found := n.Labels[t.TopologyKey]
-			if (was == nil || was[n.Name]) && found && (len(values) == 0 || values[value]) {
-				on[n.Name] = true
-			}
-		}
+		left = slices.DeleteFunc(left, func(name string) bool {
+			value, found := m.byName[name].Labels[t.TopologyKey]
+			return !found || len(values) > 0 && !values[value]
+		})
 	}
-	return on, within, true
+	return left, within, ""
 }
 
 // skews are how many pods of each row of a spread a node may have, those that are not of the row taken
@@ -124,7 +132,7 @@ func (m *Model) skews() map[string]map[string]int64 {
 			}
 		}
 		var one *pod // whose nodes count: those of pods with one term are taken to be the same
-		for _, p := range slices.Concat(m.pending, m.bound) {
+		for _, p := range m.pods {
 			if r.takes(p) > 0 {
 				one = p
 				break

@@ -22,7 +22,7 @@ func (m *Model) Words(w core.Waiting, x *core.Explanation) string {
 	word := ", behind "
 	for _, rival := range x.Rivals[:min(maxRivals, len(x.Rivals))] {
 		if rival.Role == "running" {
-			text += ", held by " + rival.ID + at(" until ", m.running[rival.ID].End, m.now)
+			text += ", held by " + rival.ID + at(" until ", m.jobs[rival.ID].end, m.now)
 			continue
 		}
 		text += word + rival.ID

@@ -62,10 +62,10 @@ func (w *world) remove(which func(*v1.Pod) bool) {
 
 // round decides once, and reports whether something was bound or evicted.
 func (w *world) round() bool {
-	m := New(Options{SchedulerName: "aucsched", Topology: []string{rack, v1.LabelTopologyZone}}, &w.objects, time.Now(), w.known)
-	var err error
-	w.cluster, err = m.Cluster(core.ClusterOptions{Continues: w.cluster, StrictPreemption: true})
+	m, err := New(Options{SchedulerName: "aucsched", Topology: []string{rack, v1.LabelTopologyZone}}, &w.objects, time.Now(), w.known,
+		core.ClusterOptions{Continues: w.cluster, StrictPreemption: true})
 	require.NoError(w.t, err)
+	w.cluster = m.Cluster
 	cycle, err := w.cluster.Decide(context.Background())
 	require.NoError(w.t, err)
 	bindings, err := m.Bindings(cycle)
