@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+// Package kube schedules the pods of a Kubernetes cluster with core.Cluster.
+//
+// Each round makes a model of the API's objects (package model), and of the model a Cluster. The Cluster
+// decides, and Scheduler binds, evicts and reports. A round ends when the informer shows what it did. So a
+// round depends on nothing but the objects and what the Cluster before it has learnt, and a new leader
+// goes on where the old one ended.
 package kube
 
 import (
@@ -66,7 +72,7 @@ type Scheduler struct {
 	teller      sync.Mutex           // held while pods are told
 
 	// quotas are what quotasOf, the ConfigMap's text, last said without a fault.
-	quotas   *model.Quotas
+	quotas   model.Quotas
 	quotasOf string
 }
 
@@ -144,7 +150,7 @@ func (s *Scheduler) round(ctx context.Context, o *model.Objects) error {
 	telling.Add(told.Sub(begin).Seconds())
 	deciding.Add(time.Since(told).Seconds())
 	waiting.Set(float64(m.Waiting - len(cycle.Starts)))
-	pending.Set(float64(len(m.Pending)))
+	pending.Set(float64(m.Pending))
 	refused.Set(float64(len(m.Refused)))
 	broken.Set(float64(len(m.Broken)))
 	bindings, err := m.Bindings(cycle)

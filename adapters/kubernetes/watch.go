@@ -75,9 +75,9 @@ func (s *Scheduler) watch(ctx context.Context) (read func() *model.Objects, err 
 }
 
 // readQuotas are the quotas of a ConfigMap, if it is there. Until it can be read those of before hold.
-func (s *Scheduler) readQuotas(m *v1.ConfigMap, there bool) *model.Quotas {
+func (s *Scheduler) readQuotas(m *v1.ConfigMap, there bool) model.Quotas {
 	if !there {
-		s.quotas, s.quotasOf = nil, ""
+		s.quotas, s.quotasOf = model.Quotas{}, ""
 	} else if text := m.Data["quotas.yaml"]; s.quotasOf != text {
 		s.quotasOf = text
 		if q, err := model.ReadQuotas(text); err != nil {

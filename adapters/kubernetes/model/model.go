@@ -21,7 +21,7 @@ type Objects struct {
 	Pods    []*v1.Pod      // of all namespaces and schedulers
 	Groups  map[string]int // minMember of PodGroups, by namespace/name
 	Budgets []*policyv1.PodDisruptionBudget
-	Quotas  *Quotas
+	Quotas  Quotas
 }
 
 // Options are the settings of a Model.
@@ -36,12 +36,11 @@ type Options struct {
 type Model struct {
 	Options
 	Cluster *core.Cluster
-	// Pending are the pods that wait to be bound, in so many jobs. Refused says why some of them are in no job. Broken are
-	// groups of which some pods, fewer than have to be, are bound.
-	Pending []*v1.Pod
-	Waiting int
-	Refused map[*v1.Pod]string
-	Broken  map[string][]*v1.Pod
+	// Pending is how many pods wait to be bound, in Waiting jobs. Refused says why some of them are in no job.
+	// Broken are groups of which some pods, fewer than have to be, are bound.
+	Pending, Waiting int
+	Refused          map[*v1.Pod]string
+	Broken           map[string][]*v1.Pod
 
 	objects *Objects
 	now     time.Time
@@ -116,9 +115,7 @@ func (m *Model) sortPods(known Cache) {
 	}
 	slices.SortFunc(m.bound, asCame)
 	slices.SortFunc(m.pods, asCame)
-	for _, p := range m.pods {
-		m.Pending = append(m.Pending, p.Pod)
-	}
+	m.Pending = len(m.pods)
 	m.pods = append(m.pods, m.bound...)
 	for _, p := range m.pods {
 		if m.ours(p.Pod) {

@@ -24,9 +24,6 @@ const (
 	gpus  = "gpus"
 )
 
-// amounts are of a name on a node.
-type amounts map[[2]string]int64
-
 // setNodes has the nodes with what pods of ours may have of them. All that pods ask for is a further
 // resource of the Cluster, compared to the unit. Beside these a node has the Cluster's cores and GPUs:
 // its CPU and GPUs in units that fit their range. Pods take of them what they request, rounded down, so
@@ -57,7 +54,8 @@ func (m *Model) setNodes() error {
 		m.units[name] = unitOf(most, cmp.Or(map[string]int64{cores: math.MaxUint16, gpus: math.MaxUint8}[name], math.MaxInt32))
 		m.most[name] = most / m.units[name]
 	}
-	used, foreign := make(amounts), make(amounts)
+	type at [2]string // a node, and a name
+	used, foreign := make(map[at]int64), make(map[at]int64)
 	known := make(map[string]map[string]int64)
 	for _, p := range m.pods {
 		m.setTakes(p, known)
@@ -66,7 +64,7 @@ func (m *Model) setNodes() error {
 			to = used
 		}
 		for name, v := range p.takes {
-			to[[2]string{p.Spec.NodeName, name}] += v
+			to[at{p.Spec.NodeName, name}] += v
 		}
 	}
 	skews := m.skews()
@@ -75,8 +73,7 @@ func (m *Model) setNodes() error {
 	seen := make(map[string]int)
 	for _, n := range m.objects.Nodes {
 		left := func(name string, total int64) int64 {
-			at := [2]string{n.Name, name}
-			return max(0, total-foreign[at], used[at])
+			return max(0, total-foreign[at{n.Name, name}], used[at{n.Name, name}])
 		}
 		x := core.Node{Name: n.Name, Down: n.Spec.Unschedulable || !ready(n), Resources: make(map[string]int64)}
 		x.Leaf, switches = m.leaf(n, seen, switches)
@@ -94,7 +91,7 @@ func (m *Model) setNodes() error {
 			if r.skew == 0 {
 				x.Resources[r.name] = left(r.name, apart)
 			} else {
-				x.Resources[r.name] = max(used[[2]string{n.Name, r.name}], skews[r.name][n.Name])
+				x.Resources[r.name] = max(used[at{n.Name, r.name}], skews[r.name][n.Name])
 			}
 		}
 		for _, t := range n.Spec.Taints {

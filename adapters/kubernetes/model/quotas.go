@@ -31,31 +31,28 @@ type Queue struct {
 }
 
 // ReadQuotas reads quotas.
-func ReadQuotas(text string) (*Quotas, error) {
-	q := new(Quotas)
-	if err := yaml.UnmarshalStrict([]byte(text), q); err != nil {
-		return nil, err
+func ReadQuotas(text string) (q Quotas, err error) {
+	if err := yaml.UnmarshalStrict([]byte(text), &q); err != nil {
+		return q, err
 	}
 	names := make(map[string]bool)
 	for _, x := range q.Queues {
 		if x.Name == "" || names[x.Name] {
-			return nil, fmt.Errorf("queues: %q: a queue needs a name, unlike all others", x.Name)
+			return q, fmt.Errorf("queues: %q: a queue needs a name, unlike all others", x.Name)
 		}
 		names[x.Name] = true
 	}
 	if n := len(q.cohorts()); n > core.MaxClass/2 {
-		return nil, fmt.Errorf("queues: %d cohorts, more than %d", n, core.MaxClass/2)
+		return q, fmt.Errorf("queues: %d cohorts, more than %d", n, core.MaxClass/2)
 	}
 	return q, nil
 }
 
 // cohorts are the names of the cohorts, ascending.
 func (q *Quotas) cohorts() (names []string) {
-	if q != nil {
-		for _, x := range q.Queues {
-			if x.Cohort != "" {
-				names = append(names, x.Cohort)
-			}
+	for _, x := range q.Queues {
+		if x.Cohort != "" {
+			names = append(names, x.Cohort)
 		}
 	}
 	slices.Sort(names)
@@ -64,9 +61,6 @@ func (q *Quotas) cohorts() (names []string) {
 
 // queue is the queue of a pod, or nil.
 func (q *Quotas) queue(p *pod) *Queue {
-	if q == nil {
-		return nil
-	}
 	if name := p.Labels[QueueLabel]; name != "" {
 		if k := slices.IndexFunc(q.Queues, func(x Queue) bool { return x.Name == name }); k >= 0 {
 			return &q.Queues[k]
@@ -134,9 +128,6 @@ type quotaUse struct {
 func (m *Model) setQuotas() error {
 	nominal := make(map[string]int64)
 	m.quota = quotaUse{nominal, make(map[string]int64), make(map[int]int32)}
-	if m.objects.Quotas == nil {
-		return nil
-	}
 	limits := make(map[string]int64)
 	for _, x := range m.objects.Quotas.Queues {
 		for name, amount := range x.Nominal {
