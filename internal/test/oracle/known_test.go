@@ -27,7 +27,7 @@ var known = []violation{
 	{"4b", "", "each job's victims are the cheapest for it, one job after the other, and not for all together", 0},
 	{"4d", "packed", "compact: of nodes that differ two blocks are missed that would do: seed 90031070", 20_000},
 	{"4d", "throughput preempt", "who finds nobody to stop is not asked again once jobs behind it start elsewhere: seed 40033806", 100_000},
-	{"6", "", "nodes with GPUs last, fewest nodes, lightest nodes, broken rows", 0},
+	{"6", "", "rows whose nodes are down, tiers before a range of GPUs, and gangs below switches", 1000},
 	{"7a", "below", "that there are never nodes enough below such switches is not always found", 0},
 	{"7b", "below gang", "the search for a place below a switch may end before it finds one: seed 80247921", 1_000_000},
 	{"8b", "packed below", "blocks of nodes are looked for from the first node on: seeds 80073983, 80209564", 300_000},

@@ -4,6 +4,7 @@ package oracle
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 )
 
@@ -16,16 +17,21 @@ func alone(w *World) {
 	w.Jobs[0].Ways, w.Jobs[0].Prefer = w.Jobs[0].Ways[:1], 0
 }
 
-// rightNodes compares what a job gets with all that it could get: nodes of light tiers, then GPUs
-// left to others, then few switches, of those that are broken already, then few nodes.
+// rightNodes compares what a job gets with all that it could get: nodes of light tiers, then those
+// without GPUs, then few switches, of those that are broken already, then few nodes of a range. Of
+// parts that name no number of nodes only places on as many are compared: whether they are to have few
+// nodes or consecutive ones is the policy's affair.
 func rightNodes(w *World, o *Outcome) string {
 	got, starts := o.Started[0]
 	if !starts || len(o.Stops) > 0 {
 		return ""
 	}
 	job, broken := &w.Jobs[0], ""
-	room := w.Room(w.Now, w.Now+job.Limit, w.Running)
-	room.places(&job.Ways[0], &budget{100_000}, func(pieces []Piece) bool {
+	room, way := w.Room(w.Now, w.Now+job.Limit, w.Running), &w.compact(job.Ways)[0]
+	room.places(way, &budget{100_000}, func(pieces []Piece) bool {
+		if !way.asMany(pieces, got.Pieces) {
+			return true
+		}
 		if why := w.better(job, room, pieces, got.Pieces); why != "" {
 			broken = fmt.Sprintf("%s gets %v, and %v has %s", job.ID, got.Pieces, pieces, why)
 		}
@@ -37,18 +43,17 @@ func rightNodes(w *World, o *Outcome) string {
 // better says in what a place is better than another one, by the first criterion that tells them
 // apart; "" if it is not.
 func (w *World) better(job *Job, room *Room, a, b []Piece) string {
-	x, y := nodesOf(a, -1), nodesOf(b, -1)
 	for _, c := range []struct {
 		name string
-		of   func(nodes uint) []int
+		of   func(pieces []Piece) []int
 	}{
 		{"lighter nodes", w.tiers},
-		{"fewer nodes with GPUs", func(n uint) []int { return w.gpuNodes(job, room, n) }},
-		{"fewer switches", w.fewSwitches},
-		{"switches that are broken already", func(n uint) []int { return w.unbroken(room, n) }},
-		{"fewer nodes", func(n uint) []int { return []int{countNodes(n)} }},
+		{"fewer nodes with GPUs", func(p []Piece) []int { return []int{w.gpuNodes(job, p)} }},
+		{"fewer switches", func(p []Piece) []int { return w.fewSwitches(nodesOf(p, -1)) }},
+		{"switches that are broken already", func(p []Piece) []int { return w.unbroken(room, nodesOf(p, -1)) }},
+		{"fewer nodes", func(p []Piece) []int { return []int{job.Ways[0].ranges(p)} }},
 	} {
-		switch less(c.of(x), c.of(y)) {
+		switch less(c.of(a), c.of(b)) {
 		case -1:
 			return c.name
 		case 0:
@@ -72,19 +77,36 @@ func less(a, b []int) int {
 	return -1
 }
 
-func countNodes(nodes uint) (n int) {
-	for ; nodes > 0; nodes &= nodes - 1 {
-		n++
+// asMany reports whether two places have as many nodes of each part that names no number.
+func (way *Way) asMany(a, b []Piece) bool {
+	for k := range way.Parts {
+		p := &way.Parts[k]
+		if p.MinNodes == 0 && p.MaxNodes == 0 && onPart(a, k) != onPart(b, k) {
+			return false
+		}
+	}
+	return true
+}
+
+// onPart is how many nodes a part has.
+func onPart(pieces []Piece, part int) int { return bits.OnesCount(nodesOf(pieces, part)) }
+
+// ranges is how many nodes the parts have that name a range.
+func (way *Way) ranges(pieces []Piece) (n int) {
+	for k := range way.Parts {
+		if p := &way.Parts[k]; p.MinNodes != p.MaxNodes {
+			n += onPart(pieces, k)
+		}
 	}
 	return n
 }
 
-// tiers is how many nodes are of a tier from 2 on, and from 1 on.
-func (w *World) tiers(nodes uint) []int {
+// tiers is how many nodes of parts are of a tier from 2 on, and from 1 on.
+func (w *World) tiers(pieces []Piece) []int {
 	count := []int{0, 0}
-	for n := range w.Nodes {
+	for _, p := range pieces {
 		for t := range count {
-			if nodes>>n&1 == 1 && w.Nodes[n].Tier >= 2-t {
+			if w.Nodes[p.Node].Tier >= 2-t {
 				count[t]++
 			}
 		}
@@ -92,23 +114,19 @@ func (w *World) tiers(nodes uint) []int {
 	return count
 }
 
-// gpuNodes is how many nodes have GPUs free, and have any, for a job that wants none.
-func (w *World) gpuNodes(job *Job, room *Room, nodes uint) []int {
-	count := []int{0, 0}
+// gpuNodes is how many nodes of parts have GPUs, for a job that wants none.
+func (w *World) gpuNodes(job *Job, pieces []Piece) (n int) {
 	for _, p := range job.Ways[0].Parts {
 		if p.MaxGPUs > 0 || p.MinGPUs > 0 || p.Share > 0 {
-			return count
+			return 0
 		}
 	}
-	for n := range w.Nodes {
-		if nodes>>n&1 == 1 && room.gpus[n] > 0 {
-			count[0]++
-		}
-		if nodes>>n&1 == 1 && w.Nodes[n].GPUs > 0 {
-			count[1]++
+	for _, p := range pieces {
+		if w.Nodes[p.Node].GPUs > 0 {
+			n++
 		}
 	}
-	return count
+	return n
 }
 
 // fewSwitches is how many switches of each level the nodes are below, from the top.
