@@ -213,8 +213,7 @@ static void _tend_keeper(void)
 static void _state(const char *state, const char *text)
 {
 	status.state = state;
-	xfree(status.state_text);
-	status.state_text = xstrdup(text);
+	(void) auc_set_text(&status.state_text, text);
 }
 
 /* Slurm alone schedules from now on; says so once. */
@@ -235,12 +234,9 @@ static void _read_settings(void)
 	bool fresh;
 
 	lock_slurmctld(locks);
-	fresh = !settings.engine ||
-		xstrcmp(sched_params, slurm_conf.sched_params);
-	xfree(sched_params);
-	sched_params = xstrdup(slurm_conf.sched_params);
-	xfree(state_dir);
-	state_dir = xstrdup(slurm_conf.state_save_location);
+	fresh = auc_set_text(&sched_params, slurm_conf.sched_params) ||
+		!settings.engine;
+	(void) auc_set_text(&state_dir, slurm_conf.state_save_location);
 	private_jobs = slurm_conf.private_data & PRIVATE_DATA_JOBS;
 	unlock_slurmctld(locks);
 	if (fresh) {
@@ -448,8 +444,7 @@ static bool _decide(struct aucsched_output *out)
 	auc_figure_add(&status.decide_us, auc_now_us() - begin);
 	if (failed) {
 		status.cycles_failed++;
-		xfree(status.last_failure);
-		status.last_failure = xstrdup(library.error);
+		(void) auc_set_text(&status.last_failure, library.error);
 		return false;
 	}
 	if (out->unrecorded)

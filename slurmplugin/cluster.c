@@ -259,40 +259,6 @@ extern void auc_cores_free(bitstr_t **cores)
 
 /* ---- Who may be on which nodes, by partitions' rules ---- */
 
-static bool _is_limit(uint32_t most)
-{
-	return (most != INFINITE) && (most != NO_VAL);
-}
-
-/* The fewest sockets that a node of the partition has. */
-static uint32_t _least_sockets(const part_record_t *part_ptr)
-{
-	uint32_t least = UINT16_MAX;
-
-	if (!part_ptr->node_bitmap)
-		return 1;
-	AUC_EACH_BIT(n, part_ptr->node_bitmap)
-		if (node_record_table_ptr[n])
-			least = MIN(least,
-				    node_record_table_ptr[n]->tot_sockets);
-	return MAX(least, 1);
-}
-
-extern uint32_t auc_most_cpus(const part_record_t *part_ptr)
-{
-	uint32_t most = part_ptr->max_cpus_per_node;
-	uint32_t of_socket = auc_most_of_socket(part_ptr);
-
-	if (!_is_limit(most))
-		most = 0;
-	if (_is_limit(of_socket)) {
-		uint64_t cpus = (uint64_t) of_socket * _least_sockets(part_ptr);
-
-		most = most ? MIN(most, cpus) : MIN(cpus, INT32_MAX);
-	}
-	return most;
-}
-
 extern bool auc_wants_own_nodes(const job_record_t *job_ptr,
 				const part_record_t *part_ptr)
 {

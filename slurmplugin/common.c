@@ -9,6 +9,15 @@
 #include "common.h"
 #include "request.h"
 
+extern bool auc_set_text(char **text, const char *to)
+{
+	if (!xstrcmp(*text, to))
+		return false;
+	xfree(*text);
+	*text = xstrdup(to);
+	return true;
+}
+
 extern void *auc_gres_data(list_t *gres_list, uint32_t id)
 {
 	gres_state_t *gres = gres_list ?

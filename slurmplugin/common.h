@@ -36,6 +36,9 @@ static inline void *auc_grow(void *array, size_t *cap, size_t len, size_t size)
 #define AUC_GROW(array, cap, len) \
 	(array) = auc_grow((array), &(cap), (len), sizeof(*(array)))
 
+/* Sets a text, NULL for none, to a copy of another. RET whether it was another one */
+extern bool auc_set_text(char **text, const char *to);
+
 /* Lists, and bitmaps. */
 
 static inline list_itr_t *auc_each_begin(list_t *list)

@@ -216,18 +216,6 @@ static uint64_t _count(const gres_node_state_t *gpus, const char *type)
 	return count;
 }
 
-static bool _is_type(const char *name)
-{
-	for (int n = 0; n < node_record_count; n++) {
-		gres_node_state_t *gpus = _gpus_of(node_record_table_ptr[n]);
-
-		for (int i = 0; gpus && (i < gpus->type_cnt); i++)
-			if (!xstrcmp(gpus->type_name[i], name))
-				return true;
-	}
-	return false;
-}
-
 /* All types, a line each. xfree() */
 static char *_types(void)
 {
@@ -246,6 +234,16 @@ static char *_types(void)
 		}
 	}
 	return types;
+}
+
+static bool _is_type(const char *name)
+{
+	char *types = _types(), *line = xstrdup_printf("\n%s\n", name);
+	bool is = strstr(types, line);
+
+	xfree(types);
+	xfree(line);
+	return is;
 }
 
 /* The most GPUs, of a type or ("") of any, that a node has. */

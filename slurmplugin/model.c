@@ -9,42 +9,30 @@
 
 /* ---- Jobs that ask for the same ---- */
 
-static bool _same_cores(const multi_core_data_t *a, const multi_core_data_t *b)
-{
-	return (a && b) ? !memcmp(a, b, sizeof(*a)) : (a == b);
-}
+/* What of a record, and its details, says what a job asks for, and as whom. */
+#define ASKED(JOB, JOB_TEXT, DETAIL, DETAIL_TEXT) \
+	JOB(part_ptr) JOB(user_id) JOB(assoc_id) JOB(qos_id) JOB(req_switch) \
+	JOB_TEXT(partition) JOB_TEXT(tres_per_node) JOB_TEXT(tres_per_job) \
+	JOB_TEXT(tres_per_task) JOB_TEXT(cpus_per_tres) JOB_TEXT(mem_per_tres) \
+	JOB_TEXT(resv_name) \
+	DETAIL(min_cpus) DETAIL(min_nodes) DETAIL(max_nodes) DETAIL(num_tasks) \
+	DETAIL(cpus_per_task) DETAIL(ntasks_per_node) DETAIL(pn_min_memory) \
+	DETAIL(contiguous) DETAIL(whole_node) DETAIL(pn_min_cpus) DETAIL(pn_min_tmp_disk) \
+	DETAIL_TEXT(req_nodes) DETAIL_TEXT(features) DETAIL_TEXT(exc_nodes)
 
 extern bool auc_are_alike(const job_record_t *a, const job_record_t *b)
 {
-	__typeof__(a->details) of_a = a->details, of_b = b->details;
+	const multi_core_data_t *cores = a->details->mc_ptr, *others = b->details->mc_ptr;
 
-	return (a->part_ptr == b->part_ptr) &&
-		!xstrcmp(a->partition, b->partition) &&
-		(a->user_id == b->user_id) && (a->assoc_id == b->assoc_id) && (a->qos_id == b->qos_id) &&
-		(of_a->min_cpus == of_b->min_cpus) &&
-		(of_a->min_nodes == of_b->min_nodes) &&
-		(of_a->max_nodes == of_b->max_nodes) &&
-		(of_a->num_tasks == of_b->num_tasks) &&
-		(of_a->cpus_per_task == of_b->cpus_per_task) &&
-		(of_a->ntasks_per_node == of_b->ntasks_per_node) &&
-		(of_a->pn_min_memory == of_b->pn_min_memory) &&
-		(of_a->contiguous == of_b->contiguous) &&
-		(a->req_switch == b->req_switch) &&
+#define SAME(x) (a->x == b->x) &&
+#define SAME_TEXT(x) !xstrcmp(a->x, b->x) &&
+#define SAME_DETAIL(x) SAME(details->x)
+#define SAME_DETAIL_TEXT(x) SAME_TEXT(details->x)
+	return ASKED(SAME, SAME_TEXT, SAME_DETAIL, SAME_DETAIL_TEXT)
 		(auc_segment(a) == auc_segment(b)) &&
-		(of_a->whole_node == of_b->whole_node) &&
-		!xstrcmp(a->tres_per_node, b->tres_per_node) &&
-		!xstrcmp(a->tres_per_job, b->tres_per_job) &&
-		!xstrcmp(a->tres_per_task, b->tres_per_task) &&
-		!xstrcmp(a->cpus_per_tres, b->cpus_per_tres) &&
-		!xstrcmp(a->mem_per_tres, b->mem_per_tres) &&
-		!xstrcmp(a->resv_name, b->resv_name) &&
 		!xstrcmp(auc_extra(a), auc_extra(b)) &&
-		(of_a->pn_min_cpus == of_b->pn_min_cpus) &&
-		(of_a->pn_min_tmp_disk == of_b->pn_min_tmp_disk) &&
-		!xstrcmp(of_a->req_nodes, of_b->req_nodes) &&
-		_same_cores(of_a->mc_ptr, of_b->mc_ptr) &&
-		!xstrcmp(of_a->features, of_b->features) &&
-		!xstrcmp(of_a->exc_nodes, of_b->exc_nodes);
+		((cores && others) ? !memcmp(cores, others, sizeof(*cores)) :
+		 (cores == others));
 }
 
 /*
@@ -74,7 +62,7 @@ extern gres_job_state_t *auc_gpu_request(const job_record_t *job_ptr)
 extern gres_node_state_t *auc_node_gres(const node_record_t *node_ptr,
 					uint32_t id)
 {
-	return auc_gres_data(node_ptr->gres_list, id);
+	return node_ptr ? auc_gres_data(node_ptr->gres_list, id) : NULL;
 }
 
 extern gres_node_state_t *auc_node_gpus(const node_record_t *node_ptr)
@@ -451,11 +439,33 @@ static const extent_t *_extent(const part_record_t *part_ptr)
 			return &extents[i];
 	extent = &extents[next_extent++ % EXTENTS];
 	*extent = (extent_t) { .part_ptr = part_ptr };
-	AUC_EACH_BIT(n, part_ptr->node_bitmap)
-		if ((node_ptr = node_record_table_ptr[n]))
+	for (int n = 0; part_ptr->node_bitmap && (n < node_record_count); n++)
+		if (bit_test(part_ptr->node_bitmap, n) &&
+		    (node_ptr = node_record_table_ptr[n]))
 			_extend(extent, node_ptr, &differ);
 	extent->cores = differ ? 0 : extent->most_cores;
 	return extent;
+}
+
+static bool _is_limit(uint32_t most)
+{
+	return (most != INFINITE) && (most != NO_VAL);
+}
+
+extern uint32_t auc_most_cpus(const part_record_t *part_ptr)
+{
+	uint32_t most = part_ptr->max_cpus_per_node;
+	uint32_t of_socket = auc_most_of_socket(part_ptr);
+
+	if (!_is_limit(most))
+		most = 0;
+	if (_is_limit(of_socket)) {
+		uint64_t cpus = (uint64_t) of_socket *
+			MAX(_extent(part_ptr)->sockets, 1);
+
+		most = most ? MIN(most, cpus) : MIN(cpus, INT32_MAX);
+	}
+	return most;
 }
 
 extern uint32_t auc_fewest_gpus(const part_record_t *part_ptr)

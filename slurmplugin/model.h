@@ -182,7 +182,7 @@ extern int auc_set_gpus(job_record_t *job_ptr, uint32_t count);
 /* The count of GPUs a node that the job asks for, and its gres record, if any. */
 extern gres_job_state_t *auc_gpu_request(const job_record_t *job_ptr);
 
-/* The node's GPUs, NULL if it has none. */
+/* The node's GPUs, NULL if it has none, or there is no node. */
 extern gres_node_state_t *auc_node_gpus(const node_record_t *node_ptr);
 
 /* What the node has of a gres, NULL if there is none. */

@@ -189,10 +189,9 @@ extern void auc_add_shares(auc_snapshot_t *s)
 	s->in.share_sizes_len = node_record_count;
 	for (int n = 0; n < node_record_count; n++) {
 		node_record_t *node_ptr = node_record_table_ptr[n];
-		gres_node_state_t *shares = node_ptr ?
-			auc_node_gres(node_ptr, auc_share_gres()) : NULL;
-		gres_node_state_t *gpus = node_ptr ?
-			auc_node_gpus(node_ptr) : NULL;
+		gres_node_state_t *shares =
+			auc_node_gres(node_ptr, auc_share_gres());
+		gres_node_state_t *gpus = auc_node_gpus(node_ptr);
 
 		s->first_shared[n] = s->in.shared_gpus_len;
 		s->share_sizes[n] = _size(s, n, shares, gpus);
@@ -424,7 +423,7 @@ static void _add_amount(auc_snapshot_t *s, uint32_t r, int n)
 		a->total = MIN(auc_most_cpus(kind->part_ptr), INT32_MAX);
 		break;
 	case AUC_GRES:
-		gres = node_ptr ? auc_node_gres(node_ptr, kind->gres) : NULL;
+		gres = auc_node_gres(node_ptr, kind->gres);
 		if (gres)
 			a->total = _all_of_type(gres, kind->type);
 		a->free = gres ? MIN(_free_gres(gres, kind->type), a->total) : 0;

@@ -54,7 +54,6 @@ extern int64_t auc_pace_ms(int64_t held)
 
 static struct {
 	char *partitions;	/* NULL: all */
-	char *said;		/* of which the faults are logged */
 	int users_share;
 } scope = { .users_share = 100 };
 
@@ -73,15 +72,8 @@ static void _say_unknown(void)
 extern void auc_scope_refresh(const auc_settings_t *settings)
 {
 	scope.users_share = settings->users_share;
-	if (xstrcmp(scope.partitions, settings->partitions)) {
-		xfree(scope.partitions);
-		scope.partitions = xstrdup(settings->partitions);
-	}
-	if (xstrcmp(scope.said, scope.partitions)) {
+	if (auc_set_text(&scope.partitions, settings->partitions))
 		_say_unknown();
-		xfree(scope.said);
-		scope.said = xstrdup(scope.partitions);
-	}
 }
 
 /* Of a mixer of bits, so that neighbouring numbers of users are not together. */
@@ -118,6 +110,5 @@ extern const char *auc_out_of_scope(const job_record_t *job_ptr,
 extern void auc_scope_free(void)
 {
 	xfree(scope.partitions);
-	xfree(scope.said);
 	scope.users_share = 100;
 }

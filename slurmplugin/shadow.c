@@ -328,13 +328,13 @@ extern void auc_shadow_note(const auc_snapshot_t *s,
 /* Once for each fault, and when it is over. */
 static void _say(const char *path, const char *fault)
 {
-	if (fault && xstrcmp(fault, shadow.said))
+	bool news = auc_set_text(&shadow.said, fault);
+
+	if (news && fault)
 		error("aucsched: can't write %s: %s; what the auction would have started is kept in memory, and tried again",
 		      path, fault);
-	else if (!fault && shadow.said)
+	else if (news)
 		info("aucsched: %s is written again", path);
-	xfree(shadow.said);
-	shadow.said = xstrdup(fault);
 }
 
 extern void auc_shadow_write(const auc_settings_t *settings, const char *path,

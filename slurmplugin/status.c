@@ -119,13 +119,14 @@ static void _say(const char *path, bool ok)
 	static char *said;
 	char *fault = ok ? NULL : xstrdup_printf("%s: %m", path);
 
-	if (fault && xstrcmp(fault, said))
+	bool news = auc_set_text(&said, fault);
+
+	if (news && fault)
 		error("aucsched: no status for `aucsched status`: can't write %s",
 		      fault);
-	else if (!fault && said)
+	else if (news)
 		info("aucsched: the status is written again: %s", path);
-	xfree(said);
-	said = fault;
+	xfree(fault);
 }
 
 extern void auc_status_write(auc_status_t *status,
