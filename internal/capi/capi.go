@@ -322,22 +322,20 @@ type array[T any] struct {
 	cap int
 }
 
-// set makes the array a copy of s and returns its address, which is nil for an empty one.
-func (a *array[T]) set(s []T) (unsafe.Pointer, error) {
+// set makes the array a copy of s and returns its address, which is nil for an empty one. As with memory of
+// Go's, the process ends where there is none: cgo sees to that.
+func (a *array[T]) set(s []T) unsafe.Pointer {
 	if len(s) == 0 {
-		return nil, nil
+		return nil
 	}
 	var zero T
 	if len(s) > a.cap {
-		n := len(s) + len(s)/2
-		at := C.realloc(a.at, C.size_t(n)*C.size_t(unsafe.Sizeof(zero)))
-		if at == nil {
-			return nil, fmt.Errorf("no memory for %d elements of output", n)
-		}
-		a.at, a.cap = at, n
+		a.free()
+		a.cap = len(s) + len(s)/2
+		a.at = C.malloc(C.size_t(a.cap) * C.size_t(unsafe.Sizeof(zero)))
 	}
 	copy(unsafe.Slice((*T)(a.at), len(s)), s)
-	return a.at, nil
+	return a.at
 }
 
 func (a *array[T]) free() {
@@ -359,9 +357,7 @@ func cycle(h *engine.Handle, in *C.aucsched_in, out *C.struct_aucsched_output) e
 		return err
 	}
 	h.Note(b.out.Fault)
-	if err := b.hand(out); err != nil {
-		return err
-	}
+	b.hand(out)
 	b.last.note(out, b.out.Decisions)
 	if in.jobs_len == 0 {
 		return nil
@@ -454,24 +450,12 @@ func slice[T any](p unsafe.Pointer, n uint64, name string, fault *error) []T {
 }
 
 // hand puts the outcome into out.
-func (b *buffers) hand(out *C.struct_aucsched_output) error {
-	decisions, err := b.decisions.set(b.out.Decisions)
-	if err != nil {
-		return err
-	}
-	segments, err := b.segments.set(b.out.Segments)
-	if err != nil {
-		return err
-	}
-	victims, err := b.victims.set(b.out.Victims)
-	if err != nil {
-		return err
-	}
+func (b *buffers) hand(out *C.struct_aucsched_output) {
 	o := &b.out
-	out.victims_len, out.victims = C.uint32_t(len(o.Victims)), (*C.uint32_t)(victims)
+	out.victims_len, out.victims = C.uint32_t(len(o.Victims)), (*C.uint32_t)(b.victims.set(o.Victims))
 	out.preempted = C.uint32_t(o.Preempted)
-	out.decisions_len, out.decisions = C.uint32_t(len(o.Decisions)), (*C.struct_aucsched_decision)(decisions)
-	out.segments_len, out.segments = C.uint32_t(len(o.Segments)), (*C.struct_aucsched_segment)(segments)
+	out.decisions_len, out.decisions = C.uint32_t(len(o.Decisions)), (*C.struct_aucsched_decision)(b.decisions.set(o.Decisions))
+	out.segments_len, out.segments = C.uint32_t(len(o.Segments)), (*C.struct_aucsched_segment)(b.segments.set(o.Segments))
 	out.objective, out.bound = C.double(o.Objective), C.double(o.Bound)
 	out.starts, out.window, out.bids = C.uint32_t(o.Starts), C.uint32_t(o.Window), C.uint32_t(o.Bids)
 	out.cycle_us = C.uint32_t(min(o.Elapsed.Microseconds(), math.MaxUint32))
@@ -482,7 +466,6 @@ func (b *buffers) hand(out *C.struct_aucsched_output) error {
 	if out.first_fault = C.AUCSCHED_NO_JOB; o.FirstFault >= 0 {
 		out.first_fault = C.uint32_t(o.FirstFault)
 	}
-	return nil
 }
 
 func flag(b bool) C.uint8_t {

@@ -44,23 +44,11 @@ func aucsched_topology(handle C.int64_t, names, addresses, patterns *C.aucsched_
 			all[i].Parent = parent
 		}
 		b := ownOf(h)
-		switches, err := b.switches.set(all)
-		if err != nil {
-			return err
-		}
-		leaves, err := b.leaves.set(x.Leaves)
-		if err != nil {
-			return err
-		}
-		demands, err := b.demands.set(x.Demands(int(n)))
-		if err != nil {
-			return err
-		}
 		*out = C.struct_aucsched_topology{
-			switches: (*C.struct_aucsched_switch)(switches), leaves: (*C.uint32_t)(leaves),
-			demands: (*C.struct_aucsched_demand)(demands), switches_len: C.uint32_t(len(all)), roots: C.uint32_t(x.Roots),
-			largest: C.uint32_t(x.Largest), base: C.uint32_t(x.Base), blocks: flag(x.Blocks), other: flag(x.Other),
-			outside: flag(x.Outside),
+			switches: (*C.struct_aucsched_switch)(b.switches.set(all)), leaves: (*C.uint32_t)(b.leaves.set(x.Leaves)),
+			demands: (*C.struct_aucsched_demand)(b.demands.set(x.Demands(int(n)))), switches_len: C.uint32_t(len(all)),
+			roots: C.uint32_t(x.Roots), largest: C.uint32_t(x.Largest), base: C.uint32_t(x.Base),
+			blocks: flag(x.Blocks), other: flag(x.Other), outside: flag(x.Outside),
 		}
 		return nil
 	}))
