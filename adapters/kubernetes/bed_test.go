@@ -217,21 +217,22 @@ func (b *bed) controller(name string, args ...string) *exec.Cmd {
 	return b.start(name, nil, program, args...)
 }
 
-// addNode creates a node; kwok has it ready.
+// addNode creates a node; kwok has it ready. The server may be away, and kwok may be faster.
 func (b *bed) addNode(n *v1.Node) {
 	n = n.DeepCopy()
 	n.Status.Capacity = n.Status.Allocatable
-	x, err := b.CoreV1().Nodes().Create(ctx(), n, metav1.CreateOptions{})
-	require.NoError(b.t, err)
-	x.Status = n.Status
-	_, err = b.CoreV1().Nodes().UpdateStatus(ctx(), x, metav1.UpdateOptions{})
-	if err != nil { // kwok was faster
-		x, err = b.CoreV1().Nodes().Get(ctx(), n.Name, metav1.GetOptions{})
-		require.NoError(b.t, err)
-		x.Status.Allocatable, x.Status.Capacity = n.Status.Allocatable, n.Status.Capacity
-		_, err = b.CoreV1().Nodes().UpdateStatus(ctx(), x, metav1.UpdateOptions{})
-		require.NoError(b.t, err)
-	}
+	require.Eventually(b.t, func() bool {
+		_, err := b.CoreV1().Nodes().Create(ctx(), n, metav1.CreateOptions{})
+		return err == nil || isExists(err)
+	}, time.Minute, 50*time.Millisecond, n.Name)
+	require.Eventually(b.t, func() bool {
+		x, err := b.CoreV1().Nodes().Get(ctx(), n.Name, metav1.GetOptions{})
+		if err == nil {
+			x.Status.Allocatable, x.Status.Capacity = n.Status.Allocatable, n.Status.Capacity
+			_, err = b.CoreV1().Nodes().UpdateStatus(ctx(), x, metav1.UpdateOptions{})
+		}
+		return err == nil
+	}, time.Minute, 50*time.Millisecond, n.Name)
 }
 
 // each calls f of 0 to n-1, some at once.
