@@ -3,6 +3,9 @@
 package core
 
 import (
+"os"
+"strconv"
+
 	"fmt"
 	"strings"
 	"time"
@@ -140,4 +143,4 @@ var goals = [...]goal{
 }
 
 // planWork bounds a cycle's search, in words of the timeline.
-const planWork = 40_000_000
+var planWork = func() int64 { n, _ := strconv.ParseInt(os.Getenv("PW"), 10, 64); return n*1_000_000 }()

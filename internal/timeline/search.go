@@ -44,10 +44,11 @@ type Search struct {
 	first      Values // of the plan as they came
 	near       int64  // the first of the seconds that the last step of base stands for
 	fixed      int
-	all        remainder // of all jobs
-	from       int       // the first step of plan at which any job may start
-	least      int       // what each job takes of the first kind
-	weighed    bool      // their weights differ
+	inside     []bool  // by two jobs: a place of the second would do for the first; none before it is known
+	lower      []int64 // by job: it can't start before that second in the plan that is made
+	from       int     // the first step of plan at which any job may start
+	least      int     // what each job takes of the first kind
+	weighed    bool    // their weights differ
 	random     *rand.Rand
 	source     rand.PCG
 	best       []int32
@@ -90,11 +91,10 @@ func (s *Search) Free(node, kind int, amount uint16) {
 func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []int32 {
 	s.options, s.stop, s.fixed, s.Evaluated = o, stop, min(fixed, len(s.Jobs)), 0
 	s.placer.work, s.options.Pace = 0, cmp.Or(o.Pace, 1)
-	s.all, s.least, s.weighed = remainder{}, math.MaxInt, false
+	s.inside, s.least, s.weighed = s.inside[:0], math.MaxInt, false
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		j.count(s.base.kinds)
-		s.all.add(j, 1)
 		s.least = min(s.least, j.sums[0])
 		s.weighed = s.weighed || j.Weight != s.Jobs[0].Weight
 		at := sort.Search(len(s.base.at), func(i int) bool { return s.placer.fits(&s.base, i, i+1, j) })
@@ -115,6 +115,11 @@ func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []in
 	if len(s.Jobs) < s.fixed+2 || slices.Max(s.tried) == s.base.at[0] {
 		return s.best // nobody waits
 	}
+	for i := range s.Jobs {
+		for k := range s.Jobs {
+			s.inside = append(s.inside, i != k && s.Jobs[i].within(&s.Jobs[k]))
+		}
+	}
 	s.bestCost, _ = s.cost(&s.first)
 	s.orders = append(s.orders[:0], s.try...)
 	for _, key := range keys {
@@ -133,8 +138,8 @@ func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []in
 // unpassed puts a job before the first of lesser weight whose place would do for it.
 func (s *Search) unpassed(order []int32) {
 	for to := s.fixed + 1; s.weighed && to < len(order); to++ {
-		job := &s.Jobs[order[to]]
-		worse := func(i int32) bool { return s.Jobs[i].Weight < job.Weight && job.within(&s.Jobs[i]) }
+		job, inside := &s.Jobs[order[to]], s.inside[int(order[to])*len(order):]
+		worse := func(i int32) bool { return s.Jobs[i].Weight < job.Weight && inside[i] }
 		if at := slices.IndexFunc(order[s.fixed:to], worse); at >= 0 {
 			move(order, to, s.fixed+at)
 		}
@@ -153,6 +158,8 @@ func (s *Search) sorted(key func(*Job, float64) float64, horizon float64) {
 		s.try[s.fixed+k] = s.keyed[k].job
 	}
 }
+
+var Evals int
 
 // firstCome sets s.try to the order in which the jobs came.
 func (s *Search) firstCome() {
@@ -202,18 +209,28 @@ const (
 // gives up, since the plan costs more than most, however soon the other jobs start, or there is no
 // time left.
 func (s *Search) evaluate(order []int32, most float64) (v Values, ok bool) {
-	s.Evaluated++
+	s.Evaluated++; Evals++
 	s.plan.copyFrom(&s.base)
 	s.placer.work += int64(len(s.plan.lanes))
 	s.tried = slices.Grow(s.tried[:0], len(s.Jobs))[:len(s.Jobs)]
-	now, left := s.plan.at[0], s.all
-	s.from = 0
+	now, end := s.plan.at[0], s.plan.at[len(s.plan.at)-1]
+	s.from, s.lower = 0, s.lower[:0]
+	for i := range s.Jobs {
+		s.lower = append(s.lower, min(s.Jobs[i].soonest, end))
+	}
 	for n, i := range order {
 		j := &s.Jobs[i]
-		s.tried[i] = s.place(j)
-		v.add(j, s.tried[i]-now, s.options.Pace)
-		if left.add(j, -1); n%patience == patience-1 {
-			least := left.after(&v, float64(s.plan.at[s.from]-now)*s.options.Pace)
+		s.tried[i] = s.place(j, max(s.lower[i], j.soonest))
+		for k := 0; k < len(s.Jobs) && len(s.inside) > 0; k++ {
+			if s.inside[int(i)*len(s.Jobs)+k] { // of what is taken since, nothing has come back
+				s.lower[k] = max(s.lower[k], s.tried[i])
+			}
+		}
+		if v.add(j, s.tried[i]-now, s.options.Pace); n%patience == patience-1 {
+			least := v
+			for _, k := range order[n+1:] {
+				least.add(&s.Jobs[k], max(s.lower[k], s.plan.at[s.from])-now, s.options.Pace)
+			}
 			if cost, _ := s.cost(&least); cost > most*nearly || s.stop != nil && s.stop() {
 				return v, false
 			}
@@ -222,11 +239,11 @@ func (s *Search) evaluate(order []int32, most float64) (v Values, ok bool) {
 	return v, true
 }
 
-// place plans a job, and returns when it starts. One for which there is never room starts when all
+// place plans a job, not before second lower, and returns when it starts. One for which there is never room starts when all
 // has ended.
-func (s *Search) place(j *Job) int64 {
+func (s *Search) place(j *Job, lower int64) int64 {
 	t := &s.plan
-	i, ok := s.earliest(j)
+	i, ok := s.earliest(j, lower)
 	start := t.at[i]
 	if ok {
 		s.placer.choose(t, i, j)
@@ -236,15 +253,15 @@ func (s *Search) place(j *Job) int64 {
 	return start
 }
 
-// earliest is the first step from which there is room for a job, or else the last, and false. Steps
+// earliest is the first step, not before second lower, from which there is room for a job, or else the last, and false. Steps
 // at which all nodes together have too little are passed over.
-func (s *Search) earliest(j *Job) (step int, ok bool) {
+func (s *Search) earliest(j *Job, lower int64) (step int, ok bool) {
 	t := &s.plan
 	for s.from < len(t.at)-1 && t.sumsAt(s.from)[0] < s.least {
 		s.from++ // nothing starts there any more
 	}
 	first := s.from
-	for ; first < len(t.at)-1 && t.at[first] < j.soonest; first++ {
+	for ; first < len(t.at)-1 && t.at[first] < lower; first++ {
 	}
 	for i := first; ; i++ {
 		if i == len(t.at) || t.at[i] >= t.at[first]+j.Length {

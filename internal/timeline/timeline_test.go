@@ -107,7 +107,7 @@ func TestEarliest(t *testing.T) {
 			var before table
 			before.copyFrom(&s.plan)
 			first := slices.IndexFunc(before.at, func(at int64) bool { return d.room(&before, slices.Index(before.at, at), j) })
-			start := s.place(j)
+			start := s.place(j, 0)
 			if first < 0 {
 				require.Equal(t, before.at[len(before.at)-1], start, "there is never room")
 				require.Equal(t, before.at, s.plan.at)

@@ -44,34 +44,6 @@ func (v *Values) add(j *Job, after int64, pace float64) {
 	v[Longest] = max(v[Longest], wait)
 }
 
-// remainder is what jobs add to a plan if they start at once, and more for each second that they start
-// later.
-type remainder struct{ now, rate Values }
-
-// add counts a job, or takes it out again with sign -1.
-func (r *remainder) add(j *Job, sign float64) {
-	waited, counts := float64(j.Waited), float64(sign*j.Weight)
-	rate := Values{Wait: counts, Slowdown: counts / max(float64(j.Length), 60), Squares: float64(2 * waited * counts),
-		Area: float64(counts * j.Width * float64(j.Length)), Width: float64(counts * j.Width)}
-	rate[AreaSquares] = float64(2 * waited * rate[Area])
-	for k := range rate {
-		r.rate[k] += rate[k]
-		r.now[k] += float64(rate[k] * waited)
-	}
-	r.now[Squares] -= float64(waited * waited * counts)
-	r.now[AreaSquares] -= float64(waited * waited * rate[Area])
-}
-
-// after is v with the jobs, all of which wait x seconds more or longer: at least that.
-func (r *remainder) after(v *Values, x float64) (least Values) {
-	for k := range least {
-		least[k] = v[k] + r.now[k] + float64(r.rate[k]*x)
-	}
-	least[Squares] += float64(r.rate[Wait] * x * x)
-	least[AreaSquares] += float64(r.rate[Area] * x * x)
-	return least
-}
-
 // cost is what a plan costs: its terms in proportion to those of the plan first, by weight, and
 // what they exceed caps by, which are in proportion too; 0: no cap. capped: the longest wait does
 // not exceed its.
