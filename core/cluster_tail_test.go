@@ -18,7 +18,6 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
-	"github.com/aucsched/aucsched/internal/timeline"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -118,7 +117,6 @@ func BenchmarkTail(b *testing.B) {
 			}
 			b.ReportMetric(100*float64(some)/float64(len(cpu)), "allocating-%")
 			b.ReportMetric(float64(len(running)), "running")
-			b.ReportMetric(float64(timeline.Evals)/float64(len(m.cpu)), "evals")
 		})
 	}
 }

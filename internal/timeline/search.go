@@ -159,8 +159,6 @@ func (s *Search) sorted(key func(*Job, float64) float64, horizon float64) {
 	}
 }
 
-var Evals int
-
 // firstCome sets s.try to the order in which the jobs came.
 func (s *Search) firstCome() {
 	s.try = slices.Grow(s.try[:0], len(s.Jobs))[:len(s.Jobs)]
@@ -209,7 +207,7 @@ const (
 // gives up, since the plan costs more than most, however soon the other jobs start, or there is no
 // time left.
 func (s *Search) evaluate(order []int32, most float64) (v Values, ok bool) {
-	s.Evaluated++; Evals++
+	s.Evaluated++
 	s.plan.copyFrom(&s.base)
 	s.placer.work += int64(len(s.plan.lanes))
 	s.tried = slices.Grow(s.tried[:0], len(s.Jobs))[:len(s.Jobs)]
