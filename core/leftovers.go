@@ -183,7 +183,7 @@ func (f *leftovers) fillKept(s *Snapshot, p *Plan) error {
 		if err := f.fillInstead(s, w.jobs[j], d, p); err != nil {
 			return err
 		}
-		f.takeBack(d)
+		f.takeBack(int32(j), d)
 	}
 	return nil
 }
@@ -198,9 +198,11 @@ func (f *leftovers) giveUp(j int) bool {
 	return true
 }
 
-// takeBack takes back what a job gave up that does not start, all the same.
-func (f *leftovers) takeBack(d *Decision) {
-	if !d.Start {
+// takeBack takes back what job j of the window gave up, unless it starts.
+func (f *leftovers) takeBack(j int32, d *Decision) {
+	if d.Start {
+		f.in.reservations.release(int(j))
+	} else {
 		mustHold(f.rest.Retake(&f.own, nil))
 	}
 }
@@ -209,7 +211,8 @@ func (f *leftovers) takeBack(d *Decision) {
 // others take what it had room on before anything started, or nothing suits it.
 func (f *leftovers) why(s *Snapshot, asked *Job, ways []market.Variant) verdict {
 	w := &f.in.window
-	if w.scarce.ranges && asked.hasRange() { // not the number of GPUs that is best for all
+	void := len(ways) > 0 && !ways[0].Spec.Valid()   // its place was kept, and is another's now
+	if void || w.scarce.ranges && asked.hasRange() { // not the number of GPUs that is best for all
 		w.normal.read(asked)
 		from := w.addRead(s, asked)
 		defer w.remove(from)
@@ -276,7 +279,7 @@ func (f *leftovers) fillFewer(s *Snapshot, p *Plan) (freed bool, err error) {
 			}
 		}
 		if kept {
-			f.takeBack(d)
+			f.takeBack(j, d)
 		}
 		if kept && d.Start {
 			freed = true

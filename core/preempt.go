@@ -359,17 +359,10 @@ func (x *preemption) exact() {
 	if len(x.order) > maxExact || x.tries+1<<len(x.order) > maxTries {
 		return
 	}
-	x.sets = x.sets[:0]
 	for set := int32(1); set < 1<<len(x.order); set++ {
-		if price := x.priceOf(x.setOf(set)); price < most {
-			x.sets = append(x.sets, victims{price, set})
-		}
-	}
-	slices.SortFunc(x.sets, func(a, b victims) int { return cmp.Or(cmp.Compare(a.price, b.price), cmp.Compare(a.set, b.set)) })
-	for _, s := range x.sets {
-		if x.onlyFits(x.setOf(s.set)) {
+		if price := x.priceOf(x.setOf(set)); price < most && x.onlyFits(x.found) {
+			most = price
 			x.isBest()
-			return
 		}
 	}
 }
@@ -425,6 +418,9 @@ func (x *preemption) serve(s *Snapshot, j int, d *Decision, left *leftovers, in 
 		}
 		return nil
 	}
+	if kept {
+		in.reservations.release(j)
+	}
 	from, v := len(p.segs), x.ways[x.way]
 	p.segs = append(p.segs, x.segs...)
 	*d = Decision{Job: d.Job, Alternative: int(x.numbers[x.way])}
@@ -439,6 +435,8 @@ func (x *preemption) serve(s *Snapshot, j int, d *Decision, left *leftovers, in 
 		case i < x.starts:
 			x.loss += x.victims[r.number].loss
 			x.stop(r.number, x.caller(d.Job))
+		case r.kept:
+			in.reservations.release(int(r.number))
 		default:
 			b := in.winners.result.Chosen[r.number]
 			x.loss += in.model.Objective(in.model.Value[b])
@@ -476,16 +474,23 @@ func (x *preemption) setVictims(job *Job) {
 	x.starts = len(x.rivals)
 }
 
-// setRivals finds who has what job j could have.
+// setRivals finds who has what job j could have: those whom it may have stopped, and of the jobs behind
+// it those that have a place kept, and those that start.
 func (x *preemption) setRivals(j int, in *stages, job *Job) {
 	x.setVictims(job)
-	x.wins = resize(x.wins, len(in.winners.result.Chosen))
+	x.wins = resize(x.wins, len(x.won))
 	for k := len(x.won) - 1; k > j; k-- {
-		if i := x.won[k]; i >= 0 {
-			bid := &in.bidding.book.Bids[in.winners.result.Chosen[i]]
-			x.wins[i] = x.heldBy(&in.window.variants[bid.Job], in.winners.by.Allocation(int(i)))
-			x.rivals = append(x.rivals, rival{number: i, price: in.window.jobs[k].Priority, held: x.wins[i : i+1]})
+		h := &x.wins[k]
+		r := rival{number: x.won[k], price: in.window.jobs[k].Priority, held: x.wins[k : k+1]}
+		if r.number >= 0 {
+			bid := &in.bidding.book.Bids[in.winners.result.Chosen[r.number]]
+			*h = x.heldBy(&in.window.variants[bid.Job], in.winners.by.Allocation(int(r.number)))
+		} else if !in.reservations.guarded[k].reserved || !in.reservations.holds(k, h) {
+			continue
+		} else {
+			r.number, r.kept, r.price = int32(k), true, 0
 		}
+		x.rivals = append(x.rivals, r)
 	}
 }
 

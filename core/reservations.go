@@ -211,6 +211,12 @@ func (r *reservations) waive(w *window, j int) {
 	}
 }
 
+// release frees the place that is kept for job j. It counts still, and holds nothing.
+func (r *reservations) release(j int) {
+	r.claims.keep(claim{Job: j, Start: r.claims.drop(j).Start})
+	r.guarded[j] = guard{}
+}
+
 // holds sets h to the place that is kept for job j. It reports false if none is.
 func (r *reservations) holds(j int, h *place.Held) bool {
 	i := slices.IndexFunc(r.claims.reserved, func(o claim) bool { return o.Job == j })

@@ -42,7 +42,7 @@ type preemption struct {
 	least   spot // with the cheapest victims
 	tries   int  // searches for a place, in the cycle
 	failed  map[failure]bool
-	rivals  []rival // who has what the job could have: victims, the cheapest first, then starts, the last first
+	rivals  []rival // who has what the job could have: victims, the cheapest first, then places kept and starts, the last first
 	starts  int     // where these begin
 	won     []int32 // by job of the window: which of the winners it is, or -1
 	wins    []place.Held
@@ -50,7 +50,6 @@ type preemption struct {
 	order   []int32
 	found   []int32
 	best    []int32
-	sets    []victims
 
 	spares []spare // what stops have freed, and nobody has taken
 	waits  []Preemption
@@ -82,15 +81,10 @@ type spot struct {
 
 func (s *spot) copyFrom(o *spot) { s.way, s.segs = o.way, append(s.segs[:0], o.segs...) }
 
-// victims is a set of a few, and their price.
-type victims struct {
-	price int64
-	set   int32
-}
-
-// rival is a victim, by its number, or one of the winners.
+// rival is a victim or one of the winners, by its number, or a job of the window that has a place kept.
 type rival struct {
 	number int32
+	kept   bool  // it is the latter
 	price  int64 // or a start's priority
 	held   []place.Held
 	out    bool // what it has is given to the job

@@ -273,8 +273,6 @@ func TestIPSchedOptionsAreChecked(t *testing.T) {
 		require.ErrorContains(t, err, want)
 		require.ErrorAs(t, err, new(*core.OptionError))
 	}
-	_, err := older.ParseTimeout("odd")
-	require.ErrorContains(t, err, `on-timeout "odd"`)
 }
 
 // Calls that are none are refused, and a second goroutine in Decide; a context that ends ends it.

@@ -3,6 +3,7 @@
 package replay
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -39,8 +40,12 @@ func IPSched(f *policy.Flags, flags *pflag.FlagSet) (o older.Options, err error)
 		return o, err
 	}
 	o.Read(policy.Given(flags))
-	o.OnTimeout, err = older.ParseTimeout(f.OnTimeout)
-	return o, cli.Did(err, f.OnTimeout, []string{"incumbent", "halve"})
+	for _, o.OnTimeout = range [...]older.Timeout{older.Incumbent, older.Halve} {
+		if o.OnTimeout.String() == f.OnTimeout {
+			return o, nil
+		}
+	}
+	return o, cli.Did(fmt.Errorf("on-timeout %q: must be incumbent or halve", f.OnTimeout), f.OnTimeout, []string{"incumbent", "halve"})
 }
 
 // EASYOrder is the order behind the head of a policy of that name, if there is one.

@@ -108,16 +108,6 @@ func (o Timeout) String() string {
 	return fmt.Sprintf("time-out rule %d", uint8(o))
 }
 
-// ParseTimeout is the Timeout of that name: incumbent or halve.
-func ParseTimeout(name string) (Timeout, error) {
-	for o, n := range timeoutNames {
-		if n == name {
-			return Timeout(o), nil
-		}
-	}
-	return 0, fmt.Errorf("on-timeout %q: must be incumbent or halve", name)
-}
-
 // WithoutNodeLimits is a request as if its job had asked for no number of nodes. One for nodes with
 // tasks on each becomes one for the cores of as few nodes as it allows.
 func WithoutNodeLimits(r bids.Request) bids.Request {

@@ -261,8 +261,7 @@ func roomBeforeStops(t *testing.T, w preemptWay, preset string, waiting bool) {
 		one(w.other, "--nodelist=n0001")
 		waitCycles(t, c, 2)
 	}
-	var high, other uint32
-	together(t, c, func() { high, other = one(w.high), one(w.other) })
+	high, other := one(w.high), one(w.other)
 	require.Equal(t, "n0004", running(t, c, patience, high)[0].NodeList)
 	waitCycles(t, c, 2)
 	require.Empty(t, preempted(t, c).ids)
