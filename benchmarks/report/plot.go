@@ -11,6 +11,7 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -178,7 +179,23 @@ func newPanel(height vg.Length) *panel {
 		*s = vg.Points(9)
 	}
 	p.X.Padding, p.Y.Padding = 0, 0
+	p.X.Tick.Marker, p.Y.Tick.Marker = plot.TickerFunc(roundTicks), plot.TickerFunc(roundTicks)
 	return &panel{p, height}
+}
+
+// roundTicks returns 3 to 8 ticks, each with its label, at multiples of 1, 2 or 5 times a power of ten.
+func roundTicks(low, high float64) (ticks []plot.Tick) {
+	step := math.Pow(10, math.Floor(math.Log10((high-low)/3)))
+	for _, f := range []float64{5, 2} {
+		if (high-low)/step >= 3*f {
+			step *= f
+			break
+		}
+	}
+	for k := math.Ceil(low / step); k*step <= high; k++ {
+		ticks = append(ticks, plot.Tick{Value: k * step, Label: strconv.FormatFloat(k*step, 'g', 6, 64)})
+	}
+	return ticks
 }
 
 // draw has a row for each figure, and in it a point with its interval for each policy.

@@ -95,3 +95,18 @@ func TestPlot(t *testing.T) {
 		require.Equal(t, ok, err == nil, path)
 	}
 }
+
+// Ticks are round numbers within the axis, few enough to read, and 0 is one of them.
+func TestRoundTicks(t *testing.T) {
+	for want, ends := range map[string][2]float64{
+		"-150 -100 -50 0 50": {-180, 80}, "0 50 100 150 200 250": {0, 290}, "0 20 40 60 80": {0, 93}, "0 0.1 0.2 0.3": {0, 0.35},
+		"0 2000 4000 6000": {0, 7999}, "1 2 3": {0.5, 3.5},
+	} {
+		var labels []string
+		for _, tick := range roundTicks(ends[0], ends[1]) {
+			labels = append(labels, tick.Label)
+		}
+		require.Equal(t, want, strings.Join(labels, " "), ends)
+	}
+	require.Empty(t, roundTicks(1, 1))
+}
