@@ -284,16 +284,16 @@ func (p *claims) place(dst []nodeset.Segment, ways []market.Variant, limit, t in
 	p.freeAt(&p.at, t)
 	cores, gpus := p.at.nodes.SumFree()
 	if !slices.ContainsFunc(ways, func(v market.Variant) bool {
+		p.booked.narrow(&v.Spec, &p.moved, t, limit) // it may use more nodes then than now
 		return v.Spec.LeastCores() <= cores && v.Spec.LeastGPUs() <= gpus && !v.Spec.Lacks(p.at.nodes)
 	}) {
 		return dst, 0, false // whatever is kept
 	}
 	p.throughout(&p.at, t, limit)
 	p.limit(&p.at)
-	var now *nodeset.Table // for a place at a later second
-	prices := p.prices     // these are known of starts now
-	if t > p.clock {
-		now, prices = p.now.nodes, nil
+	now, prices := p.now.nodes, (*place.Prices)(nil) // for a place at a later second
+	if t <= p.clock {
+		now, prices = nil, p.prices // these are known of starts now
 	}
 	p.placer.By(prices, limit)
 	for k := range ways { // of a range the low end is the easiest to place
