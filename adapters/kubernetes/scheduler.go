@@ -196,9 +196,10 @@ func (s *Scheduler) bind(ctx context.Context, p *v1.Pod, node string) {
 		case metav1.StatusReasonConflict, metav1.StatusReasonNotFound, metav1.StatusReasonInvalid, metav1.StatusReasonForbidden:
 			s.Log.Warn("not bound", "pod", p.Namespace+"/"+p.Name, "node", node, "error", err)
 			bindErrors.Inc()
-			if now, err := api.Get(ctx, p.Name, metav1.GetOptions{}); err == nil && now.UID == p.UID && bound(now) {
-				s.await(ctx, p, bound) // an answer before was lost
-			} else if err == nil || apierrors.IsNotFound(err) {
+			if now, err := api.Get(ctx, p.Name, metav1.GetOptions{}); err == nil || apierrors.IsNotFound(err) {
+				if err == nil && now.UID == p.UID && bound(now) { // an answer before was lost
+					s.await(ctx, p, bound)
+				}
 				return
 			}
 		}

@@ -4,6 +4,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -82,6 +83,33 @@ func TestBindingsAreTriedAgain(t *testing.T) {
 	}
 	s.start(nil)
 	s.bound(4)
+}
+
+// A binding whose answer was lost is not tried for ever: the next round begins.
+func TestLostAnswers(t *testing.T) {
+	s := newServer(t, aNode("n1"), aPod("a", "cpu", "4"))
+	lost := false
+	s.refuse = func(name string) error {
+		if name != "a" {
+			return nil
+		}
+		resource := v1.SchemeGroupVersion.WithResource("pods")
+		if lost {
+			return apierrors.NewConflict(resource.GroupResource(), name, errors.New("bound already"))
+		}
+		lost = true
+		x, err := s.Tracker().Get(resource, "default", name)
+		require.NoError(t, err)
+		p := x.(*v1.Pod).DeepCopy()
+		p.Spec.NodeName = "n1"
+		require.NoError(t, s.Tracker().Update(resource, p, p.Namespace))
+		return apierrors.NewServiceUnavailable("away")
+	}
+	s.start(nil)
+	s.bound(1)
+	_, err := s.CoreV1().Pods("default").Create(context.Background(), aPod("b", "cpu", "4"), metav1.CreateOptions{})
+	require.NoError(t, err)
+	s.bound(2)
 }
 
 // A pod of a running group that is gone is replaced before all else; if that can't be, the group ends.

@@ -33,7 +33,9 @@ func (m *Model) setNodes() error {
 	rows := make(map[string]row)
 	for _, p := range m.pods {
 		for _, r := range p.rows {
-			rows[r.name] = r
+			if _, ok := rows[r.name]; !ok {
+				rows[r.name] = r
+			}
 		}
 		if m.ours(p.Pod) {
 			for name := range p.requests {
@@ -94,10 +96,8 @@ func (m *Model) setNodes() error {
 				x.Resources[r.name] = max(used[at{n.Name, r.name}], skews[r.name][n.Name])
 			}
 		}
-		for _, t := range n.Spec.Taints {
-			if t.Effect == v1.TaintEffectPreferNoSchedule {
-				x.Tier = 1
-			}
+		if slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Effect == v1.TaintEffectPreferNoSchedule }) {
+			x.Tier = 1
 		}
 		nodes = append(nodes, x)
 	}

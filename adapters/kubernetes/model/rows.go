@@ -24,7 +24,8 @@ const apart = 1 << 20
 type row struct {
 	term
 	name string
-	skew int64 // 0: anti-affinity
+	skew int64   // 0: anti-affinity
+	of   *v1.Pod // has the term, and nodes to be spread over: those of pods with one term are taken to be the same
 }
 
 // term selects pods.
@@ -52,7 +53,7 @@ func (t *term) selects(p *v1.Pod) bool {
 // rowsOf are the rows of a pod's own terms.
 func rowsOf(p *v1.Pod) (rows []row) {
 	add := func(kind string, t term, skew int64) {
-		rows = append(rows, row{t, kind + ":" + hash(t.namespaces, t.selector.String(), skew), skew})
+		rows = append(rows, row{t, kind + ":" + hash(t.namespaces, t.selector.String(), skew), skew, p})
 	}
 	for _, t := range required(p, true) {
 		if t.TopologyKey == v1.LabelHostname {
@@ -131,19 +132,9 @@ func (m *Model) skews() map[string]map[string]int64 {
 				others[p.Spec.NodeName] += 1 - min(1, r.takes(p))
 			}
 		}
-		var one *pod // whose nodes count: those of pods with one term are taken to be the same
-		for _, p := range m.pods {
-			if r.takes(p) > 0 {
-				one = p
-				break
-			}
-		}
-		if one == nil {
-			continue
-		}
-		fewest := int64(math.MaxInt32) - r.skew
+		fewest, nodes := int64(math.MaxInt32)-r.skew, nodeaffinity.GetRequiredNodeAffinity(r.of)
 		for _, n := range m.objects.Nodes {
-			if ok, err := nodeaffinity.GetRequiredNodeAffinity(one.Pod).Match(n); ok && err == nil {
+			if ok, err := nodes.Match(n); ok && err == nil {
 				fewest = min(fewest, count[n.Name])
 			}
 		}
