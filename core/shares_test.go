@@ -185,6 +185,9 @@ func TestSharesNeverPass(t *testing.T) {
 		}
 		agree := require.New(t)
 		for _, r := range a.reservations.claims.reserved {
+			if len(r.Segs) == 0 { // its place was given up: see reservations.release
+				continue
+			}
 			agree.NoError(place.CheckSegments(&s.Pending[a.window.index[r.Job]].Request, r.Segs, s.Nodes.Len()))
 		}
 		_, err = p.Apply(s.Nodes)
