@@ -90,7 +90,7 @@ func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Ex
 func (e *Explainer) findReservations() {
 	if e.auction != nil {
 		for _, r := range e.auction.reservations.claims.reserved {
-			if r.Job = e.auction.window.index[r.Job]; e.decisionOf(r.Job).Start { // in place of others
+			if r.Job = e.auction.window.index[r.Job]; !e.decisionOf(r.Job).Kept { // it started, or gave that up
 				continue
 			}
 			r.Segs, r.Counts = slices.Clone(r.Segs), slices.Clone(r.Counts) // the auction will use them again
