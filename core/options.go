@@ -23,7 +23,7 @@ type AuctionOptions struct {
 	// (MAX_JOB_COUNT of ipsched, section IV). Jobs that can never run on this machine do not count.
 	Window int
 	// Depth bounds the backfill of jobs behind the window, in queue order, with what the auction
-	// leaves over: it ends after so many jobs with different requests have found no place. 0: no
+	// leaves over. It ends after so many jobs with different requests have found no place. 0: no
 	// backfill, as in the papers. It is like Slurm's bf_max_job_test.
 	Depth int
 	// Reservations is how many blocked jobs get a reservation at their earliest start: the first of
