@@ -65,7 +65,7 @@ func (w *window) admit(s *Snapshot, i int, job *Job, p *Plan) (seats int, out bo
 	case len(s.Pending) > w.opts.Window && q.crowded(specs):
 		w.passed = append(w.passed, len(p.Decisions))
 	default:
-		q.seat(specs)
+		q.admit(specs)
 		return 1, false
 	}
 	p.Decisions = append(p.Decisions, d)

@@ -138,8 +138,8 @@ func (q *quotas) crowded(specs []place.Spec) bool {
 	})
 }
 
-// `seat` has a job take part in the window.
-func (q *quotas) seat(specs []place.Spec) {
+// admit has a job take part in the window.
+func (q *quotas) admit(specs []place.Spec) {
 	charges := specs[0].Counted()
 	for i := range charges {
 		q.asked[charges[i].Row] += q.book.Least(&charges[i], &specs[0])
