@@ -183,7 +183,7 @@ func (f *leftovers) fillKept(s *Snapshot, p *Plan) error {
 		if err := f.fillInstead(s, w.jobs[j], d, p); err != nil {
 			return err
 		}
-		f.takeBack(int32(j), d)
+		f.takeBack(j, d)
 	}
 	return nil
 }
@@ -199,9 +199,9 @@ func (f *leftovers) giveUp(j int) bool {
 }
 
 // takeBack takes back what job j of the window gave up, unless it starts.
-func (f *leftovers) takeBack(j int32, d *Decision) {
+func (f *leftovers) takeBack(j int, d *Decision) {
 	if d.Start {
-		f.in.reservations.release(int(j))
+		f.in.reservations.release(j)
 	} else {
 		mustHold(f.rest.Retake(&f.own, nil))
 	}
@@ -279,11 +279,11 @@ func (f *leftovers) fillFewer(s *Snapshot, p *Plan) (freed bool, err error) {
 			}
 		}
 		if kept {
-			f.takeBack(j, d)
-		}
-		if kept && d.Start {
-			freed = true
-			clear(x.failed)
+			f.takeBack(int(j), d)
+			if d.Start {
+				freed = true
+				clear(x.failed)
+			}
 		}
 	}
 	return freed, nil

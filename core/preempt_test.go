@@ -154,6 +154,41 @@ func TestPreemptionBesideReservations(t *testing.T) {
 	}
 }
 
+// A place that is kept for a job behind is no hindrance to a stop; one that is kept for a job in front is.
+func TestStopsAndKeptPlaces(t *testing.T) {
+	for name, c := range map[string]struct {
+		ends   [2]int64 // node 0 has who may be stopped
+		behind bool
+	}{"for a job behind": {[2]int64{100, 50}, true}, "for a job in front": {[2]int64{50, 100}, false}} {
+		t.Run(name, func(t *testing.T) {
+			s := running(t, 2, Running{Segs: partOf(0, 8), End: c.ends[0], Price: 10}, Running{Segs: partOf(1, 8), End: c.ends[1]})
+			high, other := waiting("high", 1000, 8, 1), waiting("other", 2000, 8, 0)
+			high.TimeLimit, other.TimeLimit = 1000, 1000
+			s.Pending = []*Job{other, high}
+			if c.behind {
+				other.Priority = 900
+				s.Pending = []*Job{high, other}
+			}
+			o := Preset("none")
+			o.Reservations = 2
+			a, err := NewAuction(o, nil)
+			require.NoError(t, err)
+			var p Plan
+			require.NoError(t, a.Decide(context.Background(), s, Limits{Seed: 1}, &p))
+			require.NoError(t, Verify(s, &p))
+			if !c.behind {
+				require.Empty(t, p.Preempted)
+				require.True(t, p.Decisions[0].Kept)
+				require.EqualValues(t, 50, p.Decisions[0].Expected)
+				return
+			}
+			require.Equal(t, partOf(0, 8), p.Decisions[0].Segs)
+			require.Equal(t, []Preemption{{0, []int{0}}}, p.Preempted)
+			require.False(t, p.Decisions[1].Kept, "its place is another's now")
+		})
+	}
+}
+
 // drawPreemptable draws a machine with running jobs, some of which may be preempted, and a queue.
 func drawPreemptable(t *rapid.T) *Snapshot {
 	s := drawSnapshot(t)
