@@ -39,6 +39,6 @@ func TestFaultsOfSettingsAreSaid(t *testing.T) {
 		require.NoError(t, c.SetParameters(t.Context(), before+",auc_library=/nonexistent.so"))
 		said(t, "/nonexistent.so: cannot open shared object file")
 		require.NoError(t, c.SetParameters(t.Context(), before))
-		waitState(t, c, "on")
+		waitState(t, c, "on", "")
 	})
 }
