@@ -29,35 +29,24 @@ func (t *Table) SetFree(n int, c Capacity) error {
 // is down, or segments are invalid, it changes nothing and returns an error. Its time grows with
 // the number of nodes of the allocation.
 func (t *Table) Allocate(segs []Segment, uses ...Use) error {
-	if len(uses) == 0 {
-		return t.allocate(segs)
-	}
-	if err := Uses(uses).check(len(t.more)); err != nil {
+	share, err := t.asked(segs, uses)
+	if err != nil {
 		return err
 	}
-	if err := CheckSegments(segs, t.Len()); err != nil {
-		return err
-	}
-	share := t.ShareOf(uses)
-	if share > 0 {
-		if err := t.checkShares(uses); err != nil {
-			return err
-		}
-		if err := t.lackingShare(segs, share); err != nil {
-			return err
+	for i := 0; share > 0 && i < len(segs); i++ {
+		if s := segs[i]; t.lacksShare(s, share) {
+			return fmt.Errorf("node %d has no GPU %d in shared use with %d shares free", s.First, s.Bin, share)
 		}
 	}
 	if n, u, s, ok := t.lackingOf(segs, uses); ok {
 		x := &t.more[u.Row]
 		return fmt.Errorf("node %d has %d %s free: %d are asked for", n, x.free[n], x.name, u.Of(s.Cores, s.GPUs))
 	}
-	if err := t.allocate(segs); err != nil {
-		return err
+	if n, s, ok := t.lacking(segs); ok {
+		return fmt.Errorf("node %d (up: %t) has %d cores and %d GPUs free: %d and %d are asked for",
+			n, t.Up(n), t.cores[n], t.gpus[n], s.Cores, s.GPUs)
 	}
-	t.addOf(segs, uses, -1)
-	if share > 0 {
-		t.addShare(segs, share, -1)
-	}
+	t.move(segs, uses, share, -1)
 	return nil
 }
 
@@ -65,42 +54,59 @@ func (t *Table) Allocate(segs []Segment, uses ...Use) error {
 // segments are invalid, it changes nothing and returns an error. Nodes may be down. Its time grows
 // with the number of nodes of the allocation.
 func (t *Table) Release(segs []Segment, uses ...Use) error {
-	if len(uses) == 0 {
-		return t.release(segs)
+	share, err := t.asked(segs, uses)
+	if err == nil && share > 0 {
+		err = t.heldShare(segs, share)
 	}
-	if err := Uses(uses).check(len(t.more)); err != nil {
+	if err != nil {
 		return err
 	}
-	if err := CheckSegments(segs, t.Len()); err != nil {
-		return err
-	}
-	share := t.ShareOf(uses)
-	if share > 0 {
-		if err := t.heldShare(segs, share); err != nil {
-			return err
+	for _, s := range segs {
+		total := t.total[s.First : s.Last+1]
+		cores, gpus := t.cores[s.First:][:len(total)], t.gpus[s.First:][:len(total)]
+		for i, c := range total {
+			if k, g := int(cores[i])+int(s.Cores), int(gpus[i])+int(s.GPUs); k > int(c.Cores) || g > int(c.GPUs) {
+				return fmt.Errorf("node %d would have %d of %d cores and %d of %d GPUs free", int(s.First)+i, k, c.Cores, g, c.GPUs)
+			}
 		}
-	}
-	for _, u := range uses {
-		x := &t.more[u.Row]
-		if u.Row == t.shared.resource-1 {
-			continue
-		}
-		for _, s := range segs {
-			for n := s.First; n <= s.Last; n++ {
-				if free := x.free[n] + u.Of(s.Cores, s.GPUs); free > x.total[n] {
-					return fmt.Errorf("node %d would have %d of %d %s free", n, free, x.total[n], x.name)
+		for _, u := range uses {
+			x, amount := &t.more[u.Row], u.Of(s.Cores, s.GPUs)
+			for n := s.First; n <= s.Last && u.Row != t.shared.resource-1; n++ {
+				if x.free[n]+amount > x.total[n] {
+					return fmt.Errorf("node %d would have %d of %d %s free", n, x.free[n]+amount, x.total[n], x.name)
 				}
 			}
 		}
 	}
-	if err := t.release(segs); err != nil {
-		return err
-	}
-	t.addOf(segs, uses, 1)
-	if share > 0 {
-		t.addShare(segs, share, 1)
-	}
+	t.move(segs, uses, share, 1)
 	return nil
+}
+
+// asked checks an allocation and its uses, and returns the share of a GPU that they have of each node.
+func (t *Table) asked(segs []Segment, uses Uses) (share int64, err error) {
+	if len(uses) > 0 {
+		share = t.ShareOf(uses)
+		if err = uses.check(len(t.more)); err == nil && share > 0 {
+			err = t.checkShares(uses)
+		}
+	}
+	if err == nil {
+		err = CheckSegments(segs, t.Len())
+	}
+	return share, err
+}
+
+// move takes an allocation, with sign -1, or with 1 gives it back.
+func (t *Table) move(segs []Segment, uses Uses, share int64, sign int) {
+	for _, s := range segs {
+		t.add(s, sign)
+	}
+	t.addOf(segs, uses, int64(sign))
+	if share > 0 {
+		t.addShare(segs, share, int64(sign))
+	} else {
+		t.tellShares(segs)
+	}
 }
 
 // FitsWith reports whether Allocate would succeed, for valid segments. If they name no bin for
@@ -132,22 +138,6 @@ func (t *Table) lackingOf(segs []Segment, uses Uses) (node int32, u Use, s Segme
 		}
 	}
 	return 0, Use{}, Segment{}, false
-}
-
-// allocate is Allocate of cores and GPUs alone.
-func (t *Table) allocate(segs []Segment) error {
-	if err := CheckSegments(segs, t.Len()); err != nil {
-		return err
-	}
-	if n, s, ok := t.lacking(segs); ok {
-		return fmt.Errorf("node %d (up: %t) has %d cores and %d GPUs free: %d and %d are asked for",
-			n, t.Up(n), t.cores[n], t.gpus[n], s.Cores, s.GPUs)
-	}
-	for _, s := range segs {
-		t.add(s, -1)
-	}
-	t.tellShares(segs)
-	return nil
 }
 
 // lacking finds the first node that can't give what segs ask of it, if there is one.
@@ -220,27 +210,6 @@ func (t *Table) addGPUs(w int, m uint64, k int) {
 		}
 		t.having[g][w] = t.having[g][w]&^m | more&m
 	}
-}
-
-// release is Release of cores and GPUs alone.
-func (t *Table) release(segs []Segment) error {
-	if err := CheckSegments(segs, t.Len()); err != nil {
-		return err
-	}
-	for _, s := range segs {
-		total := t.total[s.First : s.Last+1]
-		cores, gpus := t.cores[s.First:][:len(total)], t.gpus[s.First:][:len(total)]
-		for i, c := range total {
-			if k, g := int(cores[i])+int(s.Cores), int(gpus[i])+int(s.GPUs); k > int(c.Cores) || g > int(c.GPUs) {
-				return fmt.Errorf("node %d would have %d of %d cores and %d of %d GPUs free", int(s.First)+i, k, c.Cores, g, c.GPUs)
-			}
-		}
-	}
-	for _, s := range segs {
-		t.add(s, 1)
-	}
-	t.tellShares(segs)
-	return nil
 }
 
 // SetLeast sets what nodes first to last have free to the minimum of a and b; nodes that are down

@@ -201,16 +201,6 @@ func (t *Table) lacksShare(s Segment, share int64) bool {
 	return share > free
 }
 
-// lackingShare says which node can't give a share as segs name it; nil: all can.
-func (t *Table) lackingShare(segs []Segment, share int64) error {
-	for _, s := range segs {
-		if t.lacksShare(s, share) {
-			return fmt.Errorf("node %d has no GPU %d in shared use with %d shares free", s.First, s.Bin, share)
-		}
-	}
-	return nil
-}
-
 // heldShare reports which node can't get a share back.
 func (t *Table) heldShare(segs []Segment, share int64) error {
 	for _, s := range segs {

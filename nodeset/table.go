@@ -5,6 +5,7 @@ package nodeset
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // MaxNodes is the greatest number of nodes of a Table.
@@ -93,11 +94,7 @@ func NewUniform(n int, c Capacity) (*Table, error) {
 	if n < 0 || n > MaxNodes {
 		return nil, fmt.Errorf("%d nodes: between 1 and %d are supported", n, MaxNodes)
 	}
-	nodes := make([]Capacity, n)
-	for i := range nodes {
-		nodes[i] = c
-	}
-	return New(nodes)
+	return New(slices.Repeat([]Capacity{c}, n))
 }
 
 func words(n int) int { return (n + 63) / 64 }
