@@ -20,9 +20,8 @@ type booked struct {
 	nodes  []nodeset.Mask // of each
 	off    uint64         // of these, by number: as if they were not there
 	all    int            // nodes of the machine
-	masks  map[bookedKey]*nodeset.Mask
+	masks  place.Pool[bookedKey, nodeset.Mask]
 	keys   map[*nodeset.Mask]bookedKey
-	memory []*nodeset.Mask
 }
 
 // bookedKey is what is left of a mask.
@@ -44,10 +43,10 @@ func (b *booked) reset(s *Snapshot) {
 	if len(b.claims) == 0 {
 		return
 	}
-	if b.masks == nil {
-		b.masks, b.keys = make(map[bookedKey]*nodeset.Mask), make(map[*nodeset.Mask]bookedKey)
+	if b.keys == nil {
+		b.keys = make(map[*nodeset.Mask]bookedKey)
 	}
-	clear(b.masks)
+	b.masks.Reset()
 	clear(b.keys)
 	b.nodes = b.nodes[:0]
 	for i := range b.claims {
@@ -101,13 +100,10 @@ func (b *booked) left(k bookedKey) *nodeset.Mask {
 	if k.own == 0 && k.not == 0 {
 		return k.mask
 	}
-	if m, ok := b.masks[k]; ok {
+	m, isNew := b.masks.Of(k)
+	if !isNew {
 		return m
 	}
-	if len(b.masks) == len(b.memory) {
-		b.memory = append(b.memory, new(nodeset.Mask))
-	}
-	m := b.memory[len(b.masks)]
 	*m = append((*m)[:0], b.nodes[0]...)
 	for w := range *m {
 		word := uint64(0)
@@ -127,7 +123,7 @@ func (b *booked) left(k bookedKey) *nodeset.Mask {
 	if tail := b.all & 63; tail > 0 {
 		(*m)[len(*m)-1] &= 1<<tail - 1
 	}
-	b.masks[k], b.keys[m] = m, k
+	b.keys[m] = k
 	return m
 }
 

@@ -10,13 +10,10 @@ import (
 // Part is what one part of the job gets, and what it takes of further resources there: 0 is the
 // request itself, k is Components[k-1].
 func (d *Decision) part(k int) ([]nodeset.Segment, nodeset.Uses) {
-	if len(d.PartUses) == 0 {
-		return d.Segs, d.Uses
-	}
 	for rest := d.Segs; len(rest) > 0; {
 		var part []nodeset.Segment
 		if part, rest = place.CutPart(rest); int(part[0].Part) == k {
-			return part, d.PartUses[k]
+			return part, d.usesOf(k)
 		}
 	}
 	return nil, nil
@@ -25,24 +22,12 @@ func (d *Decision) part(k int) ([]nodeset.Segment, nodeset.Uses) {
 // Parts is how many parts the job has that starts: 1 without Components.
 func (d *Decision) parts() int { return max(1, len(d.PartUses)) }
 
-// allocate takes the allocation off t. On an error t is as it was.
-func (d *Decision) allocate(t *nodeset.Table) error {
-	for k := range d.parts() {
-		segs, uses := d.part(k)
-		if err := t.Allocate(segs, uses...); err != nil {
-			d.giveBack(t, k)
-			return err
-		}
+// usesOf is what part k takes of further resources on each node.
+func (d *Decision) usesOf(k int) nodeset.Uses {
+	if k < len(d.PartUses) {
+		return d.PartUses[k]
 	}
-	return nil
-}
-
-// giveBack gives the first parts back.
-func (d *Decision) giveBack(t *nodeset.Table, parts int) {
-	for k := range parts {
-		segs, uses := d.part(k)
-		must(t.Release(segs, uses...))
-	}
+	return d.Uses
 }
 
 // keepUses copies what parts use into the plan's own memory; nil for nil.

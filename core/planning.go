@@ -19,7 +19,7 @@ type planning struct {
 	kinds  []kind
 	jobs   []int32 // of the window, by number in the search
 	order  []int32 // of the window
-	masks  []laned
+	masks  place.Pool[*nodeset.Mask, []uint64]
 }
 
 // kind is a resource of the search: cores, GPUs, or a further one.
@@ -33,12 +33,6 @@ const (
 	coresKind = -2
 	gpusKind  = -1
 )
-
-// laned is a mask as the search has it.
-type laned struct {
-	mask  *nodeset.Mask
-	lanes []uint64
-}
 
 // on reports whether there is a plan.
 func (x *planning) on() bool { return x.opts.Goal != settings.NoGoal }
@@ -97,7 +91,8 @@ func (x *planning) take(w *window, r *reservations, j int32, most int) {
 // begin says what kinds of resources the jobs ask for. Those that the search has no room for it
 // does not know.
 func (x *planning) begin(s *Snapshot, w *window) {
-	x.kinds, x.masks = x.kinds[:0], x.masks[:0]
+	x.kinds = x.kinds[:0]
+	x.masks.Reset()
 	x.addKind(s, coresKind)
 	if w.machine.gpus > 0 {
 		x.addKind(s, gpusKind)
@@ -231,14 +226,9 @@ func (x *planning) lanes(mask *nodeset.Mask, nodes int) []uint64 {
 	if mask == nil {
 		return nil
 	}
-	for i := range x.masks {
-		if x.masks[i].mask == mask {
-			return x.masks[i].lanes
-		}
+	lanes, isNew := x.masks.Of(mask)
+	if isNew {
+		*lanes = timeline.Lanes(*lanes, nodes, mask.Has)
 	}
-	n := len(x.masks)
-	x.masks = resize(x.masks, n+1)
-	m := &x.masks[n]
-	m.mask, m.lanes = mask, timeline.Lanes(m.lanes, nodes, mask.Has)
-	return m.lanes
+	return *lanes
 }

@@ -16,9 +16,7 @@ import (
 type preferences struct {
 	grades []uint16 // by node: twice its tier, and 1 more of one with GPUs
 	rows   []int    // further resources that are GPUs
-	made   map[preference]*place.Tiers
-	memory []*place.Tiers
-	used   int
+	made   place.Pool[preference, preferred]
 	scaled []uint16 // scratch
 }
 
@@ -28,13 +26,16 @@ type preference struct {
 	gpus  bool
 }
 
+// preferred are tiers, unless all nodes are alike.
+type preferred struct {
+	place.Tiers
+	differ bool
+}
+
 // reset begins a cycle.
 func (p *preferences) reset(s *Snapshot) {
-	if p.made == nil {
-		p.made = make(map[preference]*place.Tiers)
-	}
-	clear(p.made)
-	p.used, p.grades, p.rows = 0, p.grades[:0], p.rows[:0]
+	p.made.Reset()
+	p.grades, p.rows = p.grades[:0], p.rows[:0]
 	for r := range s.Nodes.Resources() {
 		if isGPU(s.Nodes.ResourceName(r)) {
 			p.rows = append(p.rows, r)
@@ -67,30 +68,24 @@ func (p *preferences) wantsGPUs(t *nodeset.Table, s *place.Spec) bool {
 // of are the tiers of a request of a job that prefers nodes, nil for none; nil where all nodes are
 // alike.
 func (p *preferences) of(nodes *nodeset.Mask, gpus bool) *place.Tiers {
-	k := preference{nodes, gpus}
-	tiers, ok := p.made[k]
-	if ok {
-		return tiers
-	}
-	p.scaled = p.scaled[:0]
-	for n, grade := range p.grades {
-		if gpus {
-			grade &^= 1
+	tiers, isNew := p.made.Of(preference{nodes, gpus})
+	if isNew {
+		p.scaled = p.scaled[:0]
+		for n, grade := range p.grades {
+			if gpus {
+				grade &^= 1
+			}
+			if nodes != nil && !nodes.Has(n) {
+				grade += place.MaxGrades / 2
+			}
+			p.scaled = append(p.scaled, grade)
 		}
-		if nodes != nil && !nodes.Has(n) {
-			grade += place.MaxGrades / 2
-		}
-		p.scaled = append(p.scaled, grade)
+		tiers.differ = tiers.Set(p.scaled)
 	}
-	if p.used == len(p.memory) {
-		p.memory = append(p.memory, new(place.Tiers))
+	if !tiers.differ {
+		return nil
 	}
-	if p.memory[p.used].Set(p.scaled) {
-		tiers = p.memory[p.used]
-		p.used++
-	}
-	p.made[k] = tiers
-	return tiers
+	return &tiers.Tiers
 }
 
 // checkShare reports what is wrong with a request for a share of a GPU: it is for one node, and for

@@ -60,9 +60,9 @@ func (p *Plan) Apply(t *nodeset.Table) ([]Decision, error) {
 		if !d.Start || slices.ContainsFunc(p.Preempted, waits) {
 			continue
 		}
-		if err := d.allocate(t); err != nil {
+		if err := place.AllocateParts(t, d.Segs, d.usesOf); err != nil {
 			for i := range starts {
-				starts[i].giveBack(t, starts[i].parts())
+				must(place.ReleaseParts(t, starts[i].Segs, starts[i].usesOf))
 			}
 			return nil, fmt.Errorf("%w: decision on job %d: %w", ErrInvalidPlan, d.Job, err)
 		}

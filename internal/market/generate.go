@@ -43,7 +43,7 @@ func (g *Generator) begin(space *Space, variants []Variant, o Options, book *Boo
 	g.findEasy()
 	g.views.Reset(space.Now, space.Left)
 	g.views.Limit(&space.Quotas)
-	g.scans.reset()
+	g.scans.scans.Reset()
 	if g.nodes == nil {
 		g.nodes = make(nodeSets)
 	}

@@ -59,31 +59,14 @@ func keyOf(a *Variant, s *place.Spec, k int) scanKey {
 
 // scanCache remembers the scans of one window: many jobs ask the same question.
 type scanCache struct {
-	index map[scanKey]int
-	scans []scan
-	used  int
+	scans place.Pool[scanKey, scan]
 	whole []nodeset.Set // scratch
 	mask  nodeset.Mask  // scratch
 }
 
-func (c *scanCache) reset() {
-	if c.index == nil {
-		c.index = make(map[scanKey]int)
-	}
-	clear(c.index)
-	c.used = 0
-}
-
 func (c *scanCache) get(k scanKey, t *nodeset.Table) *scan {
-	i, ok := c.index[k]
-	if !ok {
-		i = c.used
-		c.used++
-		c.index[k] = i
-		if i == len(c.scans) {
-			c.scans = append(c.scans, scan{})
-		}
-		s := &c.scans[i]
+	s, isNew := c.scans.Of(k)
+	if isNew {
 		q := nodeset.Query{GPUs: k.gpus, MinCores: k.lo}
 		if k.eligible != nil {
 			q.Eligible = *k.eligible
@@ -105,5 +88,5 @@ func (c *scanCache) get(k scanKey, t *nodeset.Table) *scan {
 			return cmp.Or(cmp.Compare(s.sets[a].Cores, s.sets[b].Cores), cmp.Compare(a, b))
 		})
 	}
-	return &c.scans[i]
+	return s
 }

@@ -85,7 +85,7 @@ func (c *Cache) key(s *Spec) Spec {
 	}
 	key.Tiers = nil
 	if s.Eligible == nil && s.Uses != nil {
-		key.Uses = c.uses.CopyOf(s.Uses)
+		key.Uses = c.uses.OfUses(s.Uses)
 	}
 	return key
 }

@@ -7,21 +7,17 @@ import "github.com/aucsched/aucsched/nodeset"
 // Belows gives equal Belows the same pointer, so that Specs can be compared. The zero Belows is
 // ready.
 type Belows struct {
-	known map[Below]*Below
+	known Pool[Below, Below]
 	tree  *nodeset.Topology
 }
 
 // Of is the pointer of b.
 func (x *Belows) Of(b Below) *Below {
-	if x.known == nil || x.tree != b.Tree {
-		x.known, x.tree = make(map[Below]*Below), b.Tree
+	if x.tree != b.Tree {
+		*x = Belows{tree: b.Tree}
 	}
-	p, ok := x.known[b]
-	if !ok {
-		p = new(Below)
-		*p = b
-		x.known[b] = p
-	}
+	p, _ := x.known.Of(b)
+	*p = b
 	return p
 }
 

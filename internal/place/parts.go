@@ -85,7 +85,7 @@ func (s *Spec) Allocate(t *nodeset.Table, segs []nodeset.Segment) error {
 	if s.Parts == nil {
 		return t.Allocate(segs, s.More()...)
 	}
-	return s.Parts.Allocate(t, segs)
+	return AllocateParts(t, segs, s.Parts.usesOf)
 }
 
 // Release gives segs, an allocation for s, back to t.
@@ -93,30 +93,35 @@ func (s *Spec) Release(t *nodeset.Table, segs []nodeset.Segment) error {
 	if s.Parts == nil {
 		return t.Release(segs, s.More()...)
 	}
-	return s.Parts.Release(t, segs)
+	return ReleaseParts(t, segs, s.Parts.usesOf)
 }
 
-// Allocate is that of the job's Spec.
-func (x *Parts) Allocate(t *nodeset.Table, segs []nodeset.Segment) error {
+// usesOf is what part k takes of further resources on each node.
+func (x *Parts) usesOf(k int) nodeset.Uses { return x.Specs[k].More() }
+
+// AllocateParts takes segs off t, part after part, each with its uses. On an error t is as it was.
+func AllocateParts(t *nodeset.Table, segs []nodeset.Segment, uses func(part int) nodeset.Uses) error {
 	for rest := segs; len(rest) > 0; {
 		var part []nodeset.Segment
 		done := segs[:len(segs)-len(rest)]
 		part, rest = CutPart(rest)
-		if err := t.Allocate(part, x.Specs[part[0].Part].More()...); err != nil {
-			must(x.Release(t, done))
-			return fmt.Errorf("%s: %w", PartName(int(part[0].Part)), err)
+		k := int(part[0].Part)
+		if err := t.Allocate(part, uses(k)...); err != nil {
+			must(ReleaseParts(t, done, uses))
+			return fmt.Errorf("%s: %w", PartName(k), err)
 		}
 	}
 	return nil
 }
 
-// Release is that of the job's Spec.
-func (x *Parts) Release(t *nodeset.Table, segs []nodeset.Segment) error {
+// ReleaseParts gives back what AllocateParts takes.
+func ReleaseParts(t *nodeset.Table, segs []nodeset.Segment, uses func(part int) nodeset.Uses) error {
 	for len(segs) > 0 {
 		var part []nodeset.Segment
 		part, segs = CutPart(segs)
-		if err := t.Release(part, x.Specs[part[0].Part].More()...); err != nil {
-			return fmt.Errorf("%s: %w", PartName(int(part[0].Part)), err)
+		k := int(part[0].Part)
+		if err := t.Release(part, uses(k)...); err != nil {
+			return fmt.Errorf("%s: %w", PartName(k), err)
 		}
 	}
 	return nil
@@ -127,13 +132,13 @@ func (x *Parts) Fits(t *nodeset.Table, segs []nodeset.Segment) bool {
 	ok, rest := true, segs
 	for ok && len(rest) > 0 {
 		part, more := CutPart(rest)
-		uses := x.Specs[part[0].Part].More()
+		uses := x.usesOf(int(part[0].Part))
 		if ok = t.FitsWith(part, uses); ok {
 			must(t.Allocate(part, uses...))
 			rest = more
 		}
 	}
-	must(x.Release(t, segs[:len(segs)-len(rest)]))
+	must(ReleaseParts(t, segs[:len(segs)-len(rest)], x.usesOf))
 	return ok
 }
 
@@ -148,38 +153,21 @@ func (x *Parts) Clone() *Parts {
 	return &own
 }
 
-// OfParts is the pointer of what a job consists of: the first of the same that it was asked for.
-// specs are compared as they are, and copied.
+// OfParts is the pointer of what a job consists of. specs are compared as they are, and copied.
 func (m *Masks) OfParts(specs []Spec, apart uint32, within int32, tree *nodeset.Topology) *Parts {
-	x := &m.parts
-	if x.numbers == nil {
-		x.numbers, x.known = make(map[partsKey]int), make(map[partsEnd]*Parts)
-	}
-	number := 0
-	for _, s := range specs {
-		k := partsKey{number, s}
-		n, ok := x.numbers[k]
-		if !ok {
-			n = len(x.numbers) + 1
-			x.numbers[k] = n
+	var all *[]Spec
+	isNew := false
+	for i := range specs {
+		if all, isNew = m.specs.Of(specsKey{all, specs[i]}); isNew {
+			*all = append((*all)[:0], specs[:i+1]...)
 		}
-		number = n
 	}
 	if within == 0 {
 		tree = nil
 	}
-	end := partsEnd{parts: number, apart: apart, within: within, tree: tree}
-	p, ok := x.known[end]
-	if ok {
-		return p
+	p, isNew := m.parts.Of(partsKey{all, apart, within, tree})
+	if isNew {
+		p.Specs, p.Apart, p.Within, p.Tree = append(p.Specs[:0], specs...), apart, within, tree
 	}
-	if x.used == len(x.all) {
-		x.all = append(x.all, new(Parts))
-	}
-	p = x.all[x.used]
-	x.used++
-	p.Specs = append(p.Specs[:0], specs...)
-	p.Apart, p.Within, p.Tree = apart, within, tree
-	x.known[end] = p
 	return p
 }

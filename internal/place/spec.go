@@ -9,7 +9,6 @@ package place
 
 import (
 	"math/bits"
-	"slices"
 
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -202,21 +201,38 @@ func (s *Spec) Query(gpus int) nodeset.Query {
 // counts nodes by it.
 func (s *Spec) most(free uint16) int { return min(int(free), max(s.Cores.PerNode.Max, 1)) }
 
-// Masks gives masks of the same memory the same pointer, and equal Uses, so that Specs can be
-// compared. The zero Masks is ready. What it is given stays the caller's, and must not change
-// meanwhile.
-type Masks struct {
-	known map[maskKey]*nodeset.Mask
-	index map[uint64]int // by hash of Uses: one more than the place in uses of the last of it
-	uses  []knownUses
-
-	parts partsMemory
+// Pool gives equal keys the same value. The zero Pool is ready; it reuses its memory.
+type Pool[K comparable, V any] struct {
+	made   map[K]*V
+	memory []*V
 }
 
-// knownUses are Uses, and the same as index says for others of the same hash.
-type knownUses struct {
-	*nodeset.Uses
-	next int
+// Of returns the value of a key. If the key is new, the caller has to fill the value.
+func (p *Pool[K, V]) Of(k K) (v *V, isNew bool) {
+	if v, ok := p.made[k]; ok {
+		return v, false
+	}
+	if p.made == nil {
+		p.made = make(map[K]*V)
+	}
+	if len(p.made) == len(p.memory) {
+		p.memory = append(p.memory, new(V))
+	}
+	v = p.memory[len(p.made)]
+	p.made[k] = v
+	return v, true
+}
+
+// Reset forgets all keys.
+func (p *Pool[K, V]) Reset() { clear(p.made) }
+
+// Masks gives masks of the same memory the same pointer, and equal Uses and Parts, so that Specs can
+// be compared. The zero Masks is ready. What it is given must not change before Reset.
+type Masks struct {
+	masks Pool[maskKey, nodeset.Mask]
+	uses  Pool[usesKey, nodeset.Uses]
+	specs Pool[specsKey, []Spec]
+	parts Pool[partsKey, Parts]
 }
 
 // maskKey tells masks apart by their memory.
@@ -225,76 +241,52 @@ type maskKey struct {
 	words int
 }
 
+// usesKey is one more use, after what comes before it.
+type usesKey struct {
+	before *nodeset.Uses
+	use    nodeset.Use
+}
+
+// specsKey is one more part of a job, after those before it.
+type specsKey struct {
+	before *[]Spec
+	spec   Spec
+}
+
+// partsKey is what a job consists of.
+type partsKey struct {
+	specs  *[]Spec
+	apart  uint32
+	within int32
+	tree   *nodeset.Topology
+}
+
 // Reset forgets all masks.
 func (m *Masks) Reset() {
-	clear(m.known)
-	clear(m.index)
-	clear(m.uses) // they are the caller's
-	m.uses = m.uses[:0]
-	m.parts.reset()
+	m.masks.Reset()
+	m.uses.Reset()
+	m.specs.Reset()
+	m.parts.Reset()
 }
 
-// OfUses is the pointer of uses that are not nil: the first of the same that it was asked for.
-func (m *Masks) OfUses(uses *nodeset.Uses) *nodeset.Uses {
-	h, known := m.find(uses)
-	if known == nil {
-		known = uses
-		m.keep(h, known)
+// OfUses is the pointer of uses that are not nil.
+func (m *Masks) OfUses(uses *nodeset.Uses) (p *nodeset.Uses) {
+	for i, u := range *uses {
+		p, _ = m.uses.Of(usesKey{p, u})
+		*p = (*uses)[: i+1 : i+1]
 	}
-	return known
+	return p
 }
 
-// CopyOf is OfUses, but that what is kept is a copy.
-func (m *Masks) CopyOf(uses *nodeset.Uses) *nodeset.Uses {
-	h, known := m.find(uses)
-	if known == nil {
-		own := slices.Clone(*uses)
-		known = &own
-		m.keep(h, known)
-	}
-	return known
-}
-
-// find is the hash of uses, and the pointer of the same; nil if there is none yet.
-func (m *Masks) find(uses *nodeset.Uses) (hash uint64, known *nodeset.Uses) {
-	h := uint64(len(*uses))
-	for _, u := range *uses {
-		for _, v := range [...]int64{int64(u.Row), u.PerJob, u.PerNode, u.PerCore, u.PerGPU} {
-			h = (h ^ uint64(v)) * 0x9e3779b97f4a7c15
-			h ^= h >> 29
-		}
-	}
-	for i := m.index[h]; i > 0; i = m.uses[i-1].next {
-		if slices.Equal(*m.uses[i-1].Uses, *uses) {
-			return h, m.uses[i-1].Uses
-		}
-	}
-	return h, nil
-}
-
-// keep notes uses of that hash.
-func (m *Masks) keep(hash uint64, uses *nodeset.Uses) {
-	if m.index == nil {
-		m.index = make(map[uint64]int)
-	}
-	m.uses = append(m.uses, knownUses{uses, m.index[hash]})
-	m.index[hash] = len(m.uses)
-}
-
-// Of is the pointer of a mask that is not nil: the first that it was asked for.
+// Of is the pointer of a mask that is not nil.
 func (m *Masks) Of(mask *nodeset.Mask) *nodeset.Mask {
 	k := maskKey{words: len(*mask)}
 	if k.words > 0 {
 		k.first = &(*mask)[0]
 	}
-	if known, ok := m.known[k]; ok {
-		return known
-	}
-	if m.known == nil {
-		m.known = make(map[maskKey]*nodeset.Mask)
-	}
-	m.known[k] = mask
-	return mask
+	p, _ := m.masks.Of(k)
+	*p = *mask
+	return p
 }
 
 // LeastGPUs is the least number of GPUs that a node of an allocation gives.
@@ -328,24 +320,6 @@ func AppendNode(dst []nodeset.Segment, own int, n int32, cores uint16, gpus uint
 	return nodeset.Append(dst, s)
 }
 
-// partsMemory are the Parts of a Masks.
-type partsMemory struct {
-	numbers map[partsKey]int
-	known   map[partsEnd]*Parts
-	all     []*Parts // memory
-	used    int
-}
-
-func (m *partsMemory) reset() {
-	clear(m.numbers)
-	clear(m.known)
-	for _, x := range m.all[:m.used] {
-		clear(x.Specs) // what they point to is the caller's
-		x.Tree = nil
-	}
-	m.used = 0
-}
-
 func must(err error) {
 	if err != nil {
 		panic("fit: " + err.Error())
@@ -359,20 +333,6 @@ func resize[T any](s []T, n int) []T {
 		s = append(s[:cap(s)], zero)
 	}
 	return s[:n]
-}
-
-// partsKey is one more part of a job.
-type partsKey struct {
-	before int // number of what comes before it; 0: nothing
-	spec   Spec
-}
-
-// partsEnd is what a job has in addition to its parts.
-type partsEnd struct {
-	parts  int
-	apart  uint32
-	within int32
-	tree   *nodeset.Topology
 }
 
 // CutPart cuts what the first part has off segs, which is not empty.
