@@ -189,49 +189,34 @@ func (g *Generator) turns(j int32, thrifty bool) []int32 {
 // raiseGPUs gives jobs with a GPU range, in queue order, the GPUs that nobody took.
 func (g *Generator) raiseGPUs(d *draft) {
 	for j := range g.variants {
-		sh, s := &d.got[j], &g.specs[j]
+		a, s, sh := &g.variants[j], &g.specs[j], &d.got[j]
 		if sh.empty() || int(sh.gpus) >= s.GPUs.PerNode.Max {
 			continue
 		}
-		if s.MixedGPUs {
-			g.raiseMixed(d, j)
-			continue
-		}
-		segs := d.segs[sh.first:sh.last]
-		t := g.rest.For(s, g.variants[j].Crosses)
-		more := s.GPUs.PerNode.Max - int(sh.gpus)
-		for _, seg := range segs {
-			for n := seg.First; n <= seg.Last && more > 0; n++ {
-				more = min(more, int(t.FreeGPUs()[n]))
+		segs := d.segs[sh.first:sh.last:sh.last]
+		g.rest.Return(s, segs, a.Crosses)
+		if t := g.rest.For(s, a.Crosses); s.MixedGPUs {
+			sh.first = int32(len(d.segs))
+			d.segs = g.raise(append(d.segs, segs...), int(sh.first), t, a, s)
+			sh.last = int32(len(d.segs))
+			segs = d.segs[sh.first:sh.last]
+		} else {
+			setGPUs(segs, s.GPUs.PerNode.Max)
+			for !t.FitsWith(segs, nil) || !g.rest.Quotas().Room(s, segs, a.Crosses) {
+				setGPUs(segs, int(segs[0].GPUs)-1)
 			}
 		}
-		if more = g.rest.MoreGPUs(s, segs, g.variants[j].Crosses, more); more > 0 {
-			g.rest.TakeGPUs(s, segs, g.variants[j].Crosses, more)
-			for i := range segs {
-				segs[i].GPUs += uint8(more)
-			}
-			sh.gpus += uint8(more)
+		sh.gpus = place.LeastGPUs(segs)
+		if err := g.rest.Take(s, segs, a.Crosses); err != nil {
+			panic("market: " + err.Error())
 		}
 	}
 }
 
-// raiseMixed gives variant j, node by node, the GPUs that nobody took.
-func (g *Generator) raiseMixed(d *draft, j int) {
-	sh, want, crosses := &d.got[j], &g.specs[j], g.variants[j].Crosses
-	old := d.segs[sh.first:sh.last]
-	own := len(d.segs)
-	for _, s := range old {
-		for n := s.First; n <= s.Last; n++ {
-			more := min(int(g.rest.For(want, crosses).FreeGPUs()[n]), want.GPUs.PerNode.Max-int(s.GPUs))
-			node := [1]nodeset.Segment{{First: n, Last: n}}
-			if more = g.rest.MoreGPUs(want, node[:], crosses, more); more > 0 {
-				g.rest.TakeGPUs(want, node[:], crosses, more)
-			}
-			d.segs = place.AppendNode(d.segs, own, n, s.Cores, s.GPUs+uint8(max(more, 0)))
-		}
+func setGPUs(segs []nodeset.Segment, gpus int) {
+	for i := range segs {
+		segs[i].GPUs = uint8(gpus)
 	}
-	sh.first, sh.last = int32(own), int32(len(d.segs))
-	sh.gpus = place.LeastGPUs(d.segs[own:])
 }
 
 // density is the priority of the job whose first variant is j for what it needs at least.
@@ -300,13 +285,13 @@ func (g *Generator) placeOn(
 	if greedy {
 		for k := min(s.GPUs.PerNode.Max, t.MaxGPUs()); k > s.GPUs.PerNode.Min; k-- {
 			if dst, ok := g.placeWith(dst, t, a, s, k); ok {
-				return g.raiseAtOnce(dst, from, t, a, s), k, true
+				return g.raise(dst, from, t, a, s), k, true
 			}
 		}
 	}
 	dst, ok := g.placeWith(dst, t, a, s, s.GPUs.PerNode.Min)
 	if ok && greedy {
-		dst = g.raiseAtOnce(dst, from, t, a, s)
+		dst = g.raise(dst, from, t, a, s)
 	}
 	return dst, s.GPUs.PerNode.Min, ok
 }
@@ -323,9 +308,9 @@ func (g *Generator) placeWith(
 	return g.placer.PlaceAs(dst, t, &g.own, k, place.Level)
 }
 
-// raiseAtOnce raises what variant a, of shape s, got at dst[from:], before it is taken off t; not
-// if that would pass a quota.
-func (g *Generator) raiseAtOnce(dst []nodeset.Segment, from int, t *nodeset.Table, a *Variant, s *place.Spec) []nodeset.Segment {
+// raise has variant a, of shape s, have all GPUs of the nodes at dst[from:] that are free in t, if they
+// may differ; not if that would pass a quota.
+func (g *Generator) raise(dst []nodeset.Segment, from int, t *nodeset.Table, a *Variant, s *place.Spec) []nodeset.Segment {
 	if !s.MixedGPUs {
 		return dst
 	}

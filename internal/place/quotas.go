@@ -180,12 +180,6 @@ func (q *Quotas) MostGPUs(s *Spec, crosses int) int {
 	return g
 }
 
-// moreGPUs is what so many GPUs more on each of the nodes of segs count, in units.
-func (q *Quotas) moreGPUs(c *nodeset.Use, segs []nodeset.Segment, more int) int64 {
-	only := nodeset.Use{Row: c.Row, PerGPU: c.PerGPU}
-	return q.CostOf(&only, Size{GPUs: SizeOf(segs).Nodes * int64(more)})
-}
-
 // take takes what an allocation counts, which there is room for; with sign -1 it gives it back.
 func (q *Quotas) take(s *Spec, segs []nodeset.Segment, crosses int, sign int64) {
 	for i := range s.Counted() {

@@ -96,21 +96,29 @@ func (r *Residual) Take(want *Spec, segs []nodeset.Segment, crosses int) error {
 	if q := r.quotas.LacksFor(want, segs, crosses); q >= 0 {
 		return fmt.Errorf("quota %d has too little left", q)
 	}
-	if err := want.Allocate(&r.now, segs); err != nil {
-		return err
-	}
-	for i := range crosses {
-		if err := want.Allocate(&r.left[i], segs); err != nil {
-			for k := range i {
-				must(want.Release(&r.left[k], segs))
+	for k := range crosses + 1 {
+		if err := want.Allocate(r.table(k), segs); err != nil {
+			for i := range k {
+				must(want.Release(r.table(i), segs))
 			}
-			must(want.Release(&r.now, segs))
-			return fmt.Errorf("reservation %d: %w", i, err)
+			if k > 0 {
+				err = fmt.Errorf("reservation %d: %w", k-1, err)
+			}
+			return err
 		}
 	}
 	r.quotas.take(want, segs, crosses, 1)
 	r.narrow(segs)
 	return nil
+}
+
+// Return gives back what Take has taken.
+func (r *Residual) Return(want *Spec, segs []nodeset.Segment, crosses int) {
+	for k := range crosses + 1 {
+		must(want.Release(r.table(k), segs))
+	}
+	r.quotas.take(want, segs, crosses, -1)
+	r.narrow(segs)
 }
 
 // Held is what somebody has of a Residual's tables from the From-th on, before the To-th: 0 is now, and
@@ -180,48 +188,6 @@ func (r *Residual) narrow(segs []nodeset.Segment) {
 		}
 	}
 	r.seen.changed(segs)
-}
-
-// MoreGPUs is how many of so many GPUs more, on each of nodes that already give cores for want, are
-// within the quotas.
-func (r *Residual) MoreGPUs(want *Spec, segs []nodeset.Segment, crosses, more int) int {
-	for i := range want.Counted() {
-		c := &(*want.Charges)[i]
-		for more > 0 && r.quotas.moreGPUs(c, segs, more) > r.quotas.least(c.Row, crosses) {
-			more--
-		}
-	}
-	return more
-}
-
-// TakeGPUs takes more GPUs on each of nodes that already give cores for want, and have them; the
-// quotas have room: see MoreGPUs.
-func (r *Residual) TakeGPUs(want *Spec, segs []nodeset.Segment, crosses, more int) {
-	take := func(t *nodeset.Table) {
-		for _, s := range segs {
-			for n := int(s.First); n <= int(s.Last); n++ {
-				for _, u := range want.More() {
-					if u.PerGPU > 0 {
-						must(t.SetFreeOf(u.Row, n, t.FreeOf(u.Row)[n]-u.PerGPU*int64(more)))
-					}
-				}
-				c := t.Free(n)
-				must(t.SetFree(n, nodeset.Capacity{Cores: c.Cores, GPUs: c.GPUs - uint8(more)}))
-			}
-		}
-	}
-	take(&r.now)
-	for i := range crosses {
-		take(&r.left[i])
-	}
-	for i := range want.Counted() {
-		c := &(*want.Charges)[i]
-		cost := r.quotas.moreGPUs(c, segs, more)
-		for _, left := range r.quotas.Left[:crosses+1] {
-			left[c.Row] -= cost
-		}
-	}
-	r.narrow(segs)
 }
 
 // ChooseBins has segs, the allocation of a request that takes uses, name the bins of t where they do
