@@ -2,7 +2,11 @@
 
 package place
 
-import "github.com/aucsched/aucsched/nodeset"
+import (
+	"slices"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
 
 // Belows gives equal Belows the same pointer, so that Specs can be compared. The zero Belows is
 // ready.
@@ -40,21 +44,30 @@ type Sprawl struct {
 	seen  []uint32 // by switch: the count in which it was seen last
 	nodes []int32  // of the same count, by switch
 	turn  uint32
+
+	leaves []int32 // scratch
 }
 
 // Of is how many switches of a level segs are below.
-func (x *Sprawl) Of(t *nodeset.Topology, level int, segs []nodeset.Segment) int {
-	of, runs, count := t.SwitchOf(level), t.RunEnds(), 0
+func (x *Sprawl) Of(t *nodeset.Topology, level int, segs []nodeset.Segment) (count int) {
+	x.each(t, level, segs, func(int32) { count++ })
+	return count
+}
+
+// each counts the nodes of segs by switch of a level, and visits each switch that has some once.
+func (x *Sprawl) each(t *nodeset.Topology, level int, segs []nodeset.Segment, visit func(k int32)) {
+	of, runs := t.SwitchOf(level), t.RunEnds()
 	x.begin(t.Switches(level))
 	for _, s := range segs {
 		for n := s.First; n <= s.Last; n = runs[n] + 1 {
-			if k := of[n]; x.seen[k] != x.turn {
-				x.seen[k] = x.turn
-				count++
+			k := of[n]
+			if x.seen[k] != x.turn {
+				x.seen[k], x.nodes[k] = x.turn, 0
+				visit(k)
 			}
+			x.nodes[k] += min(runs[n], s.Last) - n + 1
 		}
 	}
-	return count
 }
 
 func (x *Sprawl) begin(switches int) {
@@ -103,21 +116,7 @@ func (x *Sprawl) Meets(s *Spec, segs []nodeset.Segment) bool {
 
 // segmented reports whether each leaf has a whole number of the segments that s consists of.
 func (x *Sprawl) segmented(s *Spec, segs []nodeset.Segment) bool {
-	of, runs := s.Below.Tree.SwitchOf(1), s.Below.Tree.RunEnds()
-	x.begin(s.Below.Tree.Switches(1))
-	for _, g := range segs {
-		for n := g.First; n <= g.Last; n = runs[n] + 1 {
-			k := of[n]
-			if x.seen[k] != x.turn {
-				x.seen[k], x.nodes[k] = x.turn, 0
-			}
-			x.nodes[k] += min(runs[n], g.Last) - n + 1
-		}
-	}
-	for k, turn := range x.seen[:s.Below.Tree.Switches(1)] {
-		if turn == x.turn && x.nodes[k]%s.Below.Segment != 0 {
-			return false
-		}
-	}
-	return true
+	x.leaves = x.leaves[:0]
+	x.each(s.Below.Tree, 1, segs, func(k int32) { x.leaves = append(x.leaves, k) })
+	return !slices.ContainsFunc(x.leaves, func(k int32) bool { return x.nodes[k]%s.Below.Segment != 0 })
 }

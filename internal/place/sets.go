@@ -99,20 +99,24 @@ func (p *Placer) Several(s *Spec, t *nodeset.Table, sets []nodeset.Set) ([]Span,
 // Neighbours are nodesets of sets from the first on until they hold the job; false if they do not,
 // or lie too far apart. They are the Placer's.
 func (p *Placer) Neighbours(s *Spec, t *nodeset.Table, sets []nodeset.Set) ([]Span, bool) {
+	ok := p.fillFrom(s, t, sets) && s.together(p.spans)
+	return p.spans, ok
+}
+
+// fillFrom fills p.spans with whole nodesets, the first of sets, and a part of the last, until the
+// job fits.
+func (p *Placer) fillFrom(s *Spec, t *nodeset.Table, sets []nodeset.Set) bool {
 	p.spans = p.spans[:0]
 	var y tally
 	for _, set := range sets {
 		if n := y.take(s, t, int(set.First), int(set.Last)); n > int(set.First) {
 			p.spans = append(p.spans, Span{int(set.First), n - 1})
 		}
-		if y.enough(s) {
-			return p.spans, s.together(p.spans)
-		}
-		if y.nodes >= s.Nodes.Max {
+		if y.nodes >= s.Nodes.Max || y.enough(s) {
 			break
 		}
 	}
-	return p.spans, false
+	return y.enough(s)
 }
 
 // Spread appends an allocation for s on all nodes of spans, which ascend and together can hold it.
@@ -137,28 +141,18 @@ func (p *Placer) tightest(s *Spec, t *nodeset.Table) (Span, bool) {
 	return best, found
 }
 
-// fewestSets fills p.spans with whole nodesets, those with most cores first, and
-// a part of the last, until the job fits.
+// fewestSets fills p.spans with nodesets, those with most cores first, until the job fits.
 func (p *Placer) fewestSets(s *Spec, t *nodeset.Table) bool {
-	p.spans = p.spans[:0]
 	if !s.MayBeOn(p.sets) {
 		return false
 	}
-	var y tally
 	p.order = append(p.order[:0], p.sets...)
 	slices.SortFunc(p.order, func(a, b nodeset.Set) int {
 		return cmp.Or(cmp.Compare(b.Cores, a.Cores), cmp.Compare(a.First, b.First))
 	})
-	for _, set := range p.order {
-		if n := y.take(s, t, int(set.First), int(set.Last)); n > int(set.First) {
-			p.spans = append(p.spans, Span{int(set.First), n - 1})
-		}
-		if y.nodes >= s.Nodes.Max || y.enough(s) {
-			break
-		}
-	}
+	ok := p.fillFrom(s, t, p.order)
 	sortSpans(p.spans)
-	return y.enough(s)
+	return ok
 }
 
 // MayBeOn reports whether all nodesets together have the nodes and the cores.
@@ -298,7 +292,8 @@ func sortSpans(spans []Span) {
 
 // tree is what a Placer keeps to find places below switches.
 type tree struct {
-	cut    []cutSet      // the nodesets, cut where the leaf changes
+	cut    []nodeset.Set // the nodesets, cut where the leaf changes
+	leaf   []int32       // by node
 	rooms  [][]room      // by level and switch: what the nodes below have
 	spots  []Spot        // switches to try
 	chosen []bool        // by leaf
@@ -307,12 +302,6 @@ type tree struct {
 	some   []nodeset.Set // the nodesets below chosen leaves
 	order  [][]int32     // by level: switches below one, scratch
 	sprawl Sprawl
-}
-
-// cutSet is a part of a nodeset with the nodes of one leaf.
-type cutSet struct {
-	nodeset.Set
-	leaf int32
 }
 
 // room is what the usable nodes below a switch can give a job.

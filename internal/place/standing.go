@@ -68,23 +68,14 @@ func (p *Placer) standing(s *Spec, segs []nodeset.Segment) (x Standing) {
 
 // roomsOf is what the switches of a level that segs are below have for s, in nodes or cores.
 func (p *Placer) roomsOf(s *Spec, level int, segs []nodeset.Segment) (sum int64) {
-	x, rooms := &p.tree.sprawl, p.tree.rooms[level-1]
-	of, runs := s.Below.Tree.SwitchOf(level), s.Below.Tree.RunEnds()
-	x.begin(len(rooms))
-	for _, seg := range segs {
-		for n := seg.First; n <= seg.Last; n = runs[n] + 1 {
-			k := of[n]
-			if x.seen[k] == x.turn {
-				continue
-			}
-			x.seen[k] = x.turn
-			if s.Exact() {
-				sum += int64(rooms[k].nodes)
-			} else {
-				sum += rooms[k].cores
-			}
+	rooms := p.tree.rooms[level-1]
+	p.tree.sprawl.each(s.Below.Tree, level, segs, func(k int32) {
+		if s.Exact() {
+			sum += int64(rooms[k].nodes)
+		} else {
+			sum += rooms[k].cores
 		}
-	}
+	})
 	return sum
 }
 

@@ -17,25 +17,27 @@ func (r room) holds(s *Spec) bool {
 
 // Cut appends to dst the parts of sets that have the nodes of one leaf each.
 func Cut(dst []nodeset.Set, t *nodeset.Table, tree *nodeset.Topology, sets []nodeset.Set) []nodeset.Set {
+	runs := tree.RunEnds()
 	for _, set := range sets {
-		eachCut(t, tree, set, func(part nodeset.Set) { dst = append(dst, part) })
+		left := set.Cores
+		for n := set.First; n <= set.Last; n = runs[n] + 1 {
+			part := nodeset.Set{First: n, Last: min(runs[n], set.Last), Cores: left}
+			if part.Last < set.Last {
+				part.Cores = sumOf(t, part)
+			}
+			left -= part.Cores
+			dst = append(dst, part)
+		}
 	}
 	return dst
 }
 
-func eachCut(t *nodeset.Table, tree *nodeset.Topology, set nodeset.Set, visit func(nodeset.Set)) {
-	runs, left := tree.RunEnds(), set.Cores
-	for n := set.First; n <= set.Last; n = runs[n] + 1 {
-		part := nodeset.Set{First: n, Last: min(runs[n], set.Last), Cores: left}
-		if part.Last < set.Last {
-			part.Cores = 0
-			for _, c := range t.FreeCores()[n : part.Last+1] {
-				part.Cores += int64(c)
-			}
-		}
-		left -= part.Cores
-		visit(part)
+// sumOf is how many cores the nodes of a set have free.
+func sumOf(t *nodeset.Table, set nodeset.Set) (sum int64) {
+	for _, c := range t.FreeCores()[set.First : set.Last+1] {
+		sum += int64(c)
 	}
+	return sum
 }
 
 // survey fills p.cut and p.rooms with what p.sets have for s below each switch.
@@ -48,14 +50,11 @@ func (p *Placer) survey(s *Spec, t *nodeset.Table) {
 		x.rooms[level] = append(x.rooms[level][:0], make([]room, k)...)
 	}
 	leaf, rooms := s.Below.Tree.SwitchOf(1), x.rooms[0]
-	x.cut = x.cut[:0]
-	for _, set := range p.sets {
-		eachCut(t, s.Below.Tree, set, func(part nodeset.Set) {
-			k := leaf[part.First]
-			x.cut = append(x.cut, cutSet{part, k})
-			rooms[k].nodes += int32(part.Len())
-			rooms[k].cores += p.giving(s, t, part)
-		})
+	x.leaf, x.cut = leaf, Cut(x.cut[:0], t, s.Below.Tree, p.sets)
+	for _, part := range x.cut {
+		k := leaf[part.First]
+		rooms[k].nodes += int32(part.Len())
+		rooms[k].cores += p.giving(s, t, part)
 	}
 	if g := s.Below.Segment; g > 0 {
 		for k := range rooms {
@@ -151,11 +150,9 @@ func (p *Placer) below(dst []nodeset.Segment, t *nodeset.Table, s *Spec, l Layou
 		return p.runBelow(dst, t, s, l, gpus)
 	}
 	p.survey(s, t)
-	whole := p.sets
-	defer func() { p.sets = whole }()
 	for level := 1; level <= s.Below.Tree.Levels(); level++ {
 		for _, spot := range p.spotsOf(s, level) {
-			if dst, ok := p.at(dst, t, s, spot, l, gpus); ok {
+			if dst, ok := p.At(dst, t, s, spot, l, gpus); ok {
 				return dst, true
 			}
 		}
@@ -163,7 +160,7 @@ func (p *Placer) below(dst []nodeset.Segment, t *nodeset.Table, s *Spec, l Layou
 	if !s.Demands() || s.Below.Within > 0 {
 		return dst, false
 	}
-	return p.at(dst, t, s, everywhere(s), l, gpus) // below several roots
+	return p.At(dst, t, s, everywhere(s), l, gpus) // below several roots
 }
 
 // everywhere is as a switch above all roots.
@@ -173,11 +170,6 @@ func everywhere(s *Spec) Spot { return Spot{Level: int32(s.Below.Tree.Levels()) 
 func (p *Placer) At(dst []nodeset.Segment, t *nodeset.Table, s *Spec, spot Spot, l Layout, gpus int) ([]nodeset.Segment, bool) {
 	whole := p.sets
 	defer func() { p.sets = whole }()
-	return p.at(dst, t, s, spot, l, gpus)
-}
-
-// at is At; it overwrites p.sets.
-func (p *Placer) at(dst []nodeset.Segment, t *nodeset.Table, s *Spec, spot Spot, l Layout, gpus int) ([]nodeset.Segment, bool) {
 	from := len(dst)
 	for _, w := range [...]choice{nested, flat, generous} {
 		if !w.suits(s, spot) {
@@ -343,16 +335,16 @@ func (p *Placer) takeLeaf(s *Spec, k int32, lacks *room) {
 func (p *Placer) gather() {
 	x := &p.tree
 	x.some = x.some[:0]
-	for _, c := range x.cut {
-		if !x.chosen[c.leaf] || x.take[c.leaf] == 0 {
+	for _, set := range x.cut {
+		leaf := x.leaf[set.First]
+		if !x.chosen[leaf] || x.take[leaf] == 0 {
 			continue
 		}
-		set := c.Set
-		if n := x.take[c.leaf]; int(n) < set.Len() { // of its last segment only a part
+		if n := x.take[leaf]; int(n) < set.Len() { // of its last segment only a part
 			set.Last = set.First + n - 1
-			set.Cores = p.sumOf(set)
+			set.Cores = sumOf(p.table, set)
 		}
-		x.take[c.leaf] -= int32(set.Len())
+		x.take[leaf] -= int32(set.Len())
 		if k := len(x.some) - 1; k >= 0 && x.some[k].Last+1 == set.First {
 			x.some[k].Last, x.some[k].Cores = set.Last, x.some[k].Cores+set.Cores
 			continue
@@ -360,14 +352,6 @@ func (p *Placer) gather() {
 		x.some = append(x.some, set)
 	}
 	p.sets = x.some
-}
-
-// sumOf is how many cores the nodes of a set have free.
-func (p *Placer) sumOf(set nodeset.Set) (sum int64) {
-	for _, c := range p.table.FreeCores()[set.First : set.Last+1] {
-		sum += int64(c)
-	}
-	return sum
 }
 
 // runBelow is below for consecutive nodes: of the first runs of each leaf, and of those that begin
