@@ -28,11 +28,26 @@ type Builder struct {
 	cell  []int32 // node -> number of its run of nodes that are treated alike
 	cells []cell  // the runs
 	used  []int32 // row of the paper's form -> row of the model, or -1
-	most  []int64 // by further resource and cell, and by quota: what bids may take at most; scratch
+	most  []int64 // by row of the paper's form of one table: what bids may take at most
 	group []int64 // the same, of one group
+	by    []int32 // by row: which group that is; -1: none
+	taken []amount
 
 	sharing sharing
-	entries entries // of one column; scratch
+}
+
+// A row of the paper's form is of a cell and a kind: cores, GPUs and the further resources, with the
+// numbers from more on. Behind these rows come those of quotas.
+const (
+	coresKind = iota
+	gpusKind
+	more
+)
+
+// amount is what a bid takes of a row of the paper's form.
+type amount struct {
+	row   int
+	units int64
 }
 
 // cell is a run of nodes that every bid treats alike.
@@ -148,49 +163,41 @@ func tables(space *Space, k int) *nodeset.Table {
 	return space.Left[k-1]
 }
 
-// setRows makes the rows: cores of each cell, GPUs of each cell, further resources and quotas where
+// setRows makes the rows of cores and GPUs of each cell, those of further resources and quotas where
 // what is bid could exhaust them, and the same for each reservation where it leaves less than there
 // is now.
 func (b *Builder) setRows(space *Space, m *ipmodel.Model) {
 	m.Cap = m.Cap[:0]
 	b.used = b.used[:0]
 	for k := range len(space.Left) + 1 {
-		t := tables(space, k)
-		for gpu := range 2 {
-			for i, c := range b.cells {
-				var least int64
-				if gpu == 1 {
-					least = leastOf(t.FreeGPUs()[c.first : c.last+1])
-				} else {
-					least = leastOf(t.FreeCores()[c.first : c.last+1])
-				}
-				// The rows of table 0 are the first, one a cell.
-				b.addRow(m, least, k == 0 || least < m.Cap[gpu*len(b.cells)+i])
-			}
-		}
 		for i, most := range b.most {
 			least := int64(math.MaxInt64)
 			if most > 0 {
-				least = b.leastOfMore(space, k, i)
+				least = b.leastOf(space, k, i)
 			}
-			now := b.used[2*len(b.cells)+i:]
-			b.addRow(m, least, most > least && (k == 0 || now[0] < 0 || least < m.Cap[now[0]]))
+			b.addRow(m, least, most > least && (k == 0 || b.used[i] < 0 || least < m.Cap[b.used[i]]))
 		}
 	}
 }
 
-// leastOfMore is what table k has of element i of b.most.
-func (b *Builder) leastOfMore(space *Space, k, i int) int64 {
-	r := i / len(b.cells)
-	if r >= space.Now.Resources() {
-		return max(space.Quotas.Left[k][i-b.quotas(space)], 0)
+// leastOf is what table k has of row i of the paper's form.
+func (b *Builder) leastOf(space *Space, k, i int) int64 {
+	if q := b.quotas(space); i >= q {
+		return max(space.Quotas.Left[k][i-q], 0)
 	}
-	c := &b.cells[i%len(b.cells)]
-	return slices.Min(tables(space, k).FreeOf(r)[c.first : c.last+1])
+	t, c := tables(space, k), &b.cells[i%len(b.cells)]
+	switch kind := i / len(b.cells); kind {
+	case coresKind:
+		return int64(slices.Min(t.FreeCores()[c.first : c.last+1]))
+	case gpusKind:
+		return int64(slices.Min(t.FreeGPUs()[c.first : c.last+1]))
+	default:
+		return slices.Min(t.FreeOf(kind - more)[c.first : c.last+1])
+	}
 }
 
-// quotas is where those begin in b.most.
-func (b *Builder) quotas(space *Space) int { return space.Now.Resources() * len(b.cells) }
+// quotas is where their rows begin.
+func (b *Builder) quotas(space *Space) int { return (more + space.Now.Resources()) * len(b.cells) }
 
 // addRow adds the next row of the paper's form, which the model has where it is needed.
 func (b *Builder) addRow(m *ipmodel.Model, capacity int64, needed bool) {
@@ -202,189 +209,105 @@ func (b *Builder) addRow(m *ipmodel.Model, capacity int64, needed bool) {
 	m.Cap = append(m.Cap, capacity)
 }
 
-// setMost sets b.most: of each further resource and cell, and of each quota, what bids of each group
-// take at most, summed up. It is empty where no bid takes any.
-func (b *Builder) setMost(space *Space, variants []Variant, book *Book) (err error) {
-	b.most = b.most[:0]
-	if !slices.ContainsFunc(variants, usesMore) {
+// setMost sets b.most: of each row what bids of each group take at most, summed up. Cores and GPUs
+// have rows whatever is bid.
+func (b *Builder) setMost(space *Space, variants []Variant, book *Book) error {
+	size, first := b.quotas(space)+len(space.Quotas.Unit), more*len(b.cells)
+	b.most = append(b.most[:0], make([]int64, size)...)
+	for i := range first {
+		b.most[i] = math.MaxInt64
+	}
+	if first == size {
 		return nil
 	}
-	size := b.quotas(space) + len(space.Quotas.Unit)
-	b.most = append(b.most, make([]int64, size)...)
-	b.group = append(b.group[:0], make([]int64, size)...)
+	b.group, b.by = append(b.group[:0], b.most...), append(b.by[:0], make([]int32, size)...)
 	for j := 0; j < len(variants); j = NextJob(variants, j) {
-		end := book.JobStart[NextJob(variants, j)]
-		for i := book.JobStart[j]; i < end; i++ {
-			b.eachUse(space, variants, book, int(i), func(at int, amount int64) {
-				b.most[at] += max(amount-b.group[at], 0)
-				b.group[at] = max(b.group[at], amount)
-				if amount > math.MaxInt32 && err == nil {
-					q := at - b.quotas(space)
-					err = fmt.Errorf("quota %d: a bid counts %d: must be at most %d of its units", q, amount, math.MaxInt32)
+		for i := book.JobStart[j]; i < book.JobStart[NextJob(variants, j)]; i++ {
+			b.take(space, variants, book, int(i), more)
+			for _, x := range b.taken {
+				if x.units > math.MaxInt32 {
+					q := x.row - b.quotas(space)
+					return fmt.Errorf("quota %d: a bid counts %d: must be at most %d of its units", q, x.units, math.MaxInt32)
 				}
-			})
-		}
-		for i := book.JobStart[j]; i < end; i++ {
-			b.eachUse(space, variants, book, int(i), func(at int, _ int64) { b.group[at] = 0 })
+				if b.by[x.row] != int32(j+1) {
+					b.by[x.row], b.group[x.row] = int32(j+1), 0
+				}
+				b.most[x.row] += max(x.units-b.group[x.row], 0)
+				b.group[x.row] = max(b.group[x.row], x.units)
+			}
 		}
 	}
-	return err
+	return nil
 }
 
-// eachUse visits the further resources and cells, and the quotas, of which bid i takes something:
-// each once, in order.
-func (b *Builder) eachUse(space *Space, variants []Variant, book *Book, i int, visit func(at int, amount int64)) {
+// take sets b.taken to what bid i takes of kinds from the given one on, and of quotas: each row once,
+// in order. Where parts of a job share nodes, what they take adds up.
+func (b *Builder) take(space *Space, variants []Variant, book *Book, i, from int) {
 	spec, segs := &variants[book.Bids[i].Job].Spec, book.Allocation(i)
-	if spec.Parts != nil {
-		b.eachUseOfParts(spec.Parts, segs, visit)
-	} else {
-		b.eachUseOf(spec.More(), segs, visit)
+	b.taken = b.taken[:0]
+	for rest := segs; len(rest) > 0; {
+		var part []nodeset.Segment
+		part, rest = place.CutPart(rest)
+		uses := spec.More()
+		if spec.Parts != nil {
+			uses = spec.Parts.Specs[part[0].Part].More()
+		}
+		if from == coresKind {
+			b.takeKind(coresKind, part, nodeset.Use{PerCore: 1})
+			b.takeKind(gpusKind, part, nodeset.Use{PerGPU: 1})
+		}
+		for _, u := range uses {
+			if u.Row != b.sharing.resource { // each GPU has its own rows
+				b.takeKind(more+u.Row, part, u)
+			}
+		}
 	}
 	charges := spec.Counted()
 	for n := range charges {
 		if cost := space.Quotas.CostFor(spec, n, segs); cost > 0 {
-			visit(b.quotas(space)+charges[n].Row, cost)
+			b.taken = append(b.taken, amount{b.quotas(space) + charges[n].Row, cost})
 		}
 	}
 }
 
-// eachUseOf visits the further resources and cells of which one part of a bid takes something.
-func (b *Builder) eachUseOf(uses nodeset.Uses, segs []nodeset.Segment, visit func(at int, amount int64)) {
-	for _, u := range uses {
-		if u.Row == b.sharing.resource {
-			continue // each GPU has its own rows
-		}
-		for _, s := range segs {
-			amount := u.Of(s.Cores, s.GPUs)
-			for c := b.cell[s.First]; c <= b.cell[s.Last] && amount > 0; c++ {
-				visit(u.Row*len(b.cells)+int(c), amount)
+// takeKind adds what segs take of a kind to b.taken.
+func (b *Builder) takeKind(kind int, segs []nodeset.Segment, u nodeset.Use) {
+	for _, s := range segs {
+		units, base := u.Of(s.Cores, s.GPUs), kind*len(b.cells)
+		first, last := base+int(b.cell[s.First]), base+int(b.cell[s.Last])
+		n := len(b.taken)
+		inOrder := n == 0 || b.taken[n-1].row < first // as all of one part are
+		for row := first; row <= last && units > 0; row++ {
+			if inOrder {
+				b.taken = append(b.taken, amount{row, units})
+				continue
 			}
+			at, known := slices.BinarySearchFunc(b.taken, row, func(x amount, row int) int { return x.row - row })
+			if !known {
+				b.taken = slices.Insert(b.taken, at, amount{row: row})
+			}
+			b.taken[at].units += units
 		}
 	}
-}
-
-func leastOf[T uint8 | uint16](free []T) int64 {
-	least := free[0]
-	for _, c := range free[1:] {
-		least = min(least, c)
-	}
-	return int64(least)
 }
 
 func (b *Builder) setColumns(space *Space, variants []Variant, book *Book, m *ipmodel.Model) {
 	m.ColStart, m.Row, m.Coef = append(m.ColStart[:0], 0), m.Row[:0], m.Coef[:0]
 	shares := b.sharing.entries
 	for i := range book.Bids {
+		b.take(space, variants, book, i, coresKind)
 		for k := range variants[book.Bids[i].Job].Crosses + 1 {
-			b.addTaken(space, variants, book, m, i, k)
+			rows := b.used[k*len(b.most):]
+			for _, x := range b.taken {
+				if r := rows[x.row]; r >= 0 {
+					m.Row, m.Coef = append(m.Row, r), append(m.Coef, int32(x.units))
+				}
+			}
 		}
 		for ; len(shares) > 0 && int(shares[0].bid) == i; shares = shares[1:] {
 			m.Row, m.Coef = append(m.Row, shares[0].row), append(m.Coef, shares[0].coef)
 		}
 		m.ColStart = append(m.ColStart, int32(len(m.Row)))
-	}
-}
-
-// kinds is how many rows of the paper's form a table has.
-func (b *Builder) kinds() int { return 2*len(b.cells) + len(b.most) }
-
-// addTaken adds what bid i takes of table k. Rows ascend, also where parts of the bid share nodes.
-func (b *Builder) addTaken(space *Space, variants []Variant, book *Book, m *ipmodel.Model, i, k int) {
-	from := len(m.Row)
-	for gpu := range 2 {
-		b.addEntries(m, book.Allocation(i), k, gpu)
-	}
-	if variants[book.Bids[i].Job].Spec.Parts != nil {
-		b.entries.merge(m, from)
-	}
-	if len(b.most) == 0 {
-		return
-	}
-	rows := b.used[k*b.kinds()+2*len(b.cells):]
-	b.eachUse(space, variants, book, i, func(at int, amount int64) {
-		if r := rows[at]; r >= 0 {
-			m.Row, m.Coef = append(m.Row, r), append(m.Coef, int32(amount))
-		}
-	})
-}
-
-// addEntries adds what segs take of the cores or GPUs of table k.
-func (b *Builder) addEntries(m *ipmodel.Model, segs []nodeset.Segment, k, gpu int) {
-	base := k*b.kinds() + gpu*len(b.cells)
-	rows, coefs := m.Row, m.Coef
-	for _, s := range segs {
-		coef := int32(s.Cores)
-		if gpu == 1 {
-			coef = int32(s.GPUs)
-		}
-		if coef == 0 {
-			continue
-		}
-		for _, r := range b.used[base+int(b.cell[s.First]) : base+int(b.cell[s.Last])+1] {
-			if r >= 0 {
-				rows, coefs = append(rows, r), append(coefs, coef)
-			}
-		}
-	}
-	m.Row, m.Coef = rows, coefs
-}
-
-// A bid of a job that consists of several parts is one column too, with the entries of all of them.
-// Where parts share nodes, these add up.
-
-// usesMore reports whether a variant, or a part of it, takes anything of further resources or quotas.
-func usesMore(v Variant) bool {
-	if v.Spec.Parts == nil || v.Spec.Charges != nil {
-		return v.Spec.Uses != nil || v.Spec.Charges != nil
-	}
-	return slices.ContainsFunc(v.Spec.Parts.Specs, func(s place.Spec) bool { return s.Uses != nil })
-}
-
-// entries are those of a column by row, or anything else by number, in order of their coming.
-type entries struct {
-	at     []int
-	amount []int64
-}
-
-// merge brings the entries of m's last column from the given one on into the order of rows, and
-// adds up those of one row.
-func (e *entries) merge(m *ipmodel.Model, from int) {
-	e.reset()
-	for k := from; k < len(m.Row); k++ {
-		e.add(int(m.Row[k]), int64(m.Coef[k]))
-	}
-	m.Row, m.Coef = m.Row[:from], m.Coef[:from]
-	for k, r := range e.at {
-		m.Row, m.Coef = append(m.Row, int32(r)), append(m.Coef, int32(e.amount[k]))
-	}
-}
-
-func (e *entries) reset() { e.at, e.amount = e.at[:0], e.amount[:0] }
-
-// add adds an amount. Those of one part come in order, so that most go to the end.
-func (e *entries) add(at int, amount int64) {
-	if n := len(e.at); n == 0 || e.at[n-1] < at {
-		e.at, e.amount = append(e.at, at), append(e.amount, amount)
-		return
-	}
-	i, known := slices.BinarySearch(e.at, at)
-	if known {
-		e.amount[i] += amount
-		return
-	}
-	e.at, e.amount = slices.Insert(e.at, i, at), slices.Insert(e.amount, i, amount)
-}
-
-// eachUseOfParts is eachUseOf for a bid of several parts.
-func (b *Builder) eachUseOfParts(parts *place.Parts, segs []nodeset.Segment, visit func(at int, amount int64)) {
-	b.entries.reset()
-	for len(segs) > 0 {
-		var part []nodeset.Segment
-		part, segs = place.CutPart(segs)
-		b.eachUseOf(parts.Specs[part[0].Part].More(), part, b.entries.add)
-	}
-	for k, at := range b.entries.at {
-		visit(at, b.entries.amount[k])
 	}
 }
 
