@@ -107,13 +107,7 @@ func (k *seeker) find(rest *place.Residual, dst []nodeset.Segment, v *market.Var
 		if dst, ok = k.placer.Place(dst, view, &spec, g); !ok {
 			continue
 		}
-		if v.Spec.MixedGPUs {
-			k.raised = place.RaiseGPUs(k.raised[:0], dst[from:], view.FreeGPUs(), gpus.Max)
-			if rest.Quotas().Room(&v.Spec, k.raised, v.Crosses) {
-				dst = append(dst[:from], k.raised...)
-			}
-		}
-		return dst, true
+		return k.placer.RaiseGPUs(dst, from, view, &v.Spec, rest.Quotas(), v.Crosses), true
 	}
 	return dst, false
 }
@@ -249,10 +243,10 @@ func (f *leftovers) room(v *market.Variant) int {
 	}
 	var ok bool
 	room = noRoom
-	if f.raised, ok = f.placer.PlaceFew(f.raised[:0], now, &key.spec, book, nil); ok {
+	if f.tried, ok = f.placer.PlaceFew(f.tried[:0], now, &key.spec, book, nil); ok {
 		room = hadRoom
-	} else if f.raised, ok = f.placer.PlaceFew(f.raised[:0], now, &key.spec, nil, nil); ok && key.spec.Charges != nil {
-		room = book.LacksFor(&key.spec, f.raised, 0)
+	} else if f.tried, ok = f.placer.PlaceFew(f.tried[:0], now, &key.spec, nil, nil); ok && key.spec.Charges != nil {
+		room = book.LacksFor(&key.spec, f.tried, 0)
 	}
 	f.rooms[key] = room
 	return room

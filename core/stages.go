@@ -133,5 +133,5 @@ type claimed struct {
 // seeker finds places on what is left.
 type seeker struct {
 	placer place.Placer
-	raised []nodeset.Segment // scratch
+	tried  []nodeset.Segment // scratch
 }

@@ -21,9 +21,6 @@ type Bid struct {
 	// Job is the index of the variant in the window, which is that of the job where no job
 	// has more than one.
 	Job int32
-	// NodeSet numbers the bid class: bids for exactly the same nodes, of one
-	// job or of several, have the same number.
-	NodeSet int32
 	// First and Last delimit the bid's segments: Book.Segs[First:Last].
 	First, Last int32
 	// Class is A, B or C, or S for an offer. The nodesets are those of nodes that have GPUs free.
@@ -44,7 +41,8 @@ type Book struct {
 	JobStart []int32
 	// Segs is the memory of all allocations.
 	Segs []nodeset.Segment
-	// NodeSets is the number of bid classes.
+	// NodeSets is the number of bid classes: bids for exactly the same nodes, of one job or of
+	// several, are of one class.
 	NodeSets int
 	// Kept are the bids that came from Variant.Fixed.
 	Kept []int32
@@ -70,12 +68,12 @@ func (b *Book) reset() {
 	b.NodeSets, b.Asked = 0, 0
 }
 
-// nodeSets numbers the bid classes: by a hash of their nodes, of 64 bits, which tells all sets of a
+// nodeSets are the bid classes: by a hash of their nodes, of 64 bits, which tells all sets of a
 // window apart.
-type nodeSets map[uint64]int32
+type nodeSets map[uint64]struct{}
 
-// of is the number of the class of segs, a new one if no bid so far has it.
-func (x nodeSets) of(segs []nodeset.Segment) int32 {
+// add adds the class of segs.
+func (x nodeSets) add(segs []nodeset.Segment) {
 	h := uint64(14695981039346656037)
 	mix := func(v int32) {
 		h = (h ^ uint64(uint32(v))) * 0x9e3779b97f4a7c15
@@ -90,12 +88,7 @@ func (x nodeSets) of(segs []nodeset.Segment) int32 {
 		}
 	}
 	mix(segs[len(segs)-1].Last)
-	k, ok := x[h]
-	if !ok {
-		k = int32(len(x))
-		x[h] = k
-	}
-	return k
+	x[h] = struct{}{}
 }
 
 // weights are the constants k1, k2, k3 of equation 12.
@@ -135,17 +128,12 @@ func preference(nodesGiven bool, c bids.Class, bidNodes, nodes, bidSets, sets in
 	return float64(float64(1-k.k1-byNodes) - bySets)
 }
 
-// raiseForGPUs raises the preference f of a bid with gpus GPUs a node of a job that
-// takes between low and high (aucsched2, section 3, which leaves the formula
-// open). The interval (0, 1] is shared out evenly among the counts of GPUs, so that
-// a bid with more GPUs is always preferred to one with fewer, and among bids with
-// as many equation 12 decides. Without a range f stays as it is.
-func raiseForGPUs(f float64, gpus, low, high int) float64 {
-	return (f + float64(gpus-low)) / float64(high-low+1)
-}
-
-// raiseForMixed is raiseForGPUs for nodes that give different numbers: it goes by their mean.
-func raiseForMixed(f float64, segs []nodeset.Segment, low, high int) float64 {
+// raiseForGPUs raises the preference f of a bid of a job that takes between low and high GPUs a node
+// (aucsched2, section 3, which leaves the formula open). The interval (0, 1] is shared out evenly
+// among the counts of GPUs. So a bid with more GPUs is always preferred to one with fewer, and among
+// bids with as many equation 12 decides. Where nodes give different numbers it goes by their mean.
+// Without a range f stays as it is.
+func raiseForGPUs(f float64, segs []nodeset.Segment, low, high int) float64 {
 	mean := float64(nodeset.GPUs(segs)) / float64(nodeset.Nodes(segs))
 	return (f + (mean - float64(low))) / float64(high-low+1)
 }
@@ -167,13 +155,8 @@ func lowerByPlace(f float64, worse, of int) float64 { return (f + float64(of-1-w
 // raise is what makes the preference f among a variant's bids with as many GPUs, of shape s, that
 // among all bids of the job.
 func (a *Variant) raise(s *place.Spec, f float64, segs []nodeset.Segment) float64 {
-	low, high := s.GPUs.PerNode.Min, s.GPUs.PerNode.Max
-	switch {
-	case s.Parts != nil:
-	case s.MixedGPUs:
-		f = raiseForMixed(f, segs, low, high)
-	default:
-		f = raiseForGPUs(f, int(place.LeastGPUs(segs)), low, high)
+	if s.Parts == nil {
+		f = raiseForGPUs(f, segs, s.GPUs.PerNode.Min, s.GPUs.PerNode.Max)
 	}
 	return a.lowerByRank(f)
 }

@@ -197,7 +197,7 @@ func (g *Generator) raiseGPUs(d *draft) {
 		g.rest.Return(s, segs, a.Crosses)
 		if t := g.rest.For(s, a.Crosses); s.MixedGPUs {
 			sh.first = int32(len(d.segs))
-			d.segs = g.raise(append(d.segs, segs...), int(sh.first), t, a, s)
+			d.segs = g.placer.RaiseGPUs(append(d.segs, segs...), int(sh.first), t, s, g.rest.Quotas(), a.Crosses)
 			sh.last = int32(len(d.segs))
 			segs = d.segs[sh.first:sh.last]
 		} else {
@@ -285,13 +285,13 @@ func (g *Generator) placeOn(
 	if greedy {
 		for k := min(s.GPUs.PerNode.Max, t.MaxGPUs()); k > s.GPUs.PerNode.Min; k-- {
 			if dst, ok := g.placeWith(dst, t, a, s, k); ok {
-				return g.raise(dst, from, t, a, s), k, true
+				return g.placer.RaiseGPUs(dst, from, t, s, g.rest.Quotas(), a.Crosses), k, true
 			}
 		}
 	}
 	dst, ok := g.placeWith(dst, t, a, s, s.GPUs.PerNode.Min)
 	if ok && greedy {
-		dst = g.raise(dst, from, t, a, s)
+		dst = g.placer.RaiseGPUs(dst, from, t, s, g.rest.Quotas(), a.Crosses)
 	}
 	return dst, s.GPUs.PerNode.Min, ok
 }
@@ -306,17 +306,4 @@ func (g *Generator) placeWith(
 	}
 	g.placer.By(g.opts.Prices, a.Limit)
 	return g.placer.PlaceAs(dst, t, &g.own, k, place.Level)
-}
-
-// raise has variant a, of shape s, have all GPUs of the nodes at dst[from:] that are free in t, if they
-// may differ; not if that would pass a quota.
-func (g *Generator) raise(dst []nodeset.Segment, from int, t *nodeset.Table, a *Variant, s *place.Spec) []nodeset.Segment {
-	if !s.MixedGPUs {
-		return dst
-	}
-	g.raised = place.RaiseGPUs(g.raised[:0], dst[from:], t.FreeGPUs(), s.GPUs.PerNode.Max)
-	if !g.rest.Quotas().Room(s, g.raised, a.Crosses) {
-		return dst
-	}
-	return append(dst[:from], g.raised...)
 }

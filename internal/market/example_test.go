@@ -23,17 +23,17 @@ func ExampleGenerator() {
 	var book market.Book
 	g.Generate(&market.Space{Now: machine}, variants, market.Options{MaxBidsPerJob: 4}, &book)
 	for i, b := range book.Bids {
-		fmt.Printf("job %d class %v node set %d preference %.3f %v\n", b.Job, b.Class, b.NodeSet, b.Preference, book.Allocation(i))
+		fmt.Printf("job %d class %v preference %.3f %v\n", b.Job, b.Class, b.Preference, book.Allocation(i))
 	}
 	// Output:
-	// job 0 class A node set 0 preference 0.917 [{0 1 4 0} {2 2 2 0}]
-	// job 0 class A node set 0 preference 0.917 [{0 0 2 0} {1 2 4 0}]
-	// job 0 class A node set 1 preference 0.917 [{4 5 4 0} {6 6 2 0}]
-	// job 0 class A node set 2 preference 0.917 [{5 5 2 0} {6 7 4 0}]
-	// job 1 class A node set 3 preference 1.000 [{0 1 2 1}]
-	// job 1 class A node set 4 preference 1.000 [{1 2 2 1}]
-	// job 1 class A node set 5 preference 1.000 [{4 5 2 1}]
-	// job 1 class A node set 6 preference 1.000 [{6 7 2 1}]
+	// job 0 class A preference 0.917 [{0 1 4 0} {2 2 2 0}]
+	// job 0 class A preference 0.917 [{0 0 2 0} {1 2 4 0}]
+	// job 0 class A preference 0.917 [{4 5 4 0} {6 6 2 0}]
+	// job 0 class A preference 0.917 [{5 5 2 0} {6 7 4 0}]
+	// job 1 class A preference 1.000 [{0 1 2 1}]
+	// job 1 class A preference 1.000 [{1 2 2 1}]
+	// job 1 class A preference 1.000 [{4 5 2 1}]
+	// job 1 class A preference 1.000 [{6 7 2 1}]
 }
 
 // spec is the normal form of a request that is known to be valid.

@@ -43,12 +43,11 @@ type Generator struct {
 	drafts   []draft
 	favoured []bool // by first variant: jobs that a draft has moved to the front
 	easy     []int32
-	turn     []int32           // a job's variants in the order in which a draft tries them
-	raising  bool              // bids get all free GPUs of their nodes
-	raised   []nodeset.Segment // scratch
-	own      place.Spec        // scratch
-	part     place.Spec        // scratch
-	views    place.Residual    // never taken from: the full views of the space
+	turn     []int32        // a job's variants in the order in which a draft tries them
+	raising  bool           // bids get all free GPUs of their nodes
+	own      place.Spec     // scratch
+	part     place.Spec     // scratch
+	views    place.Residual // never taken from: the full views of the space
 	scans    scanCache
 	nodes    nodeSets
 	spans    []place.Span
@@ -122,8 +121,7 @@ func ownLayout(s *place.Spec, packed place.Layout) place.Layout {
 func (g *Generator) add(j, from int) int32 {
 	b, segs := g.book, g.book.Segs[from:]
 	if g.raising {
-		g.raised = place.RaiseGPUs(g.raised[:0], segs, g.viewOf(j).FreeGPUs(), g.specs[j].GPUs.PerNode.Max)
-		b.Segs = append(b.Segs[:from], g.raised...)
+		b.Segs = g.placer.RaiseGPUs(b.Segs, from, g.viewOf(j), &g.specs[j], nil, 0)
 		segs = b.Segs[from:]
 	}
 	if !g.sprawl.Meets(&g.specs[j], segs) {
@@ -142,8 +140,8 @@ func (g *Generator) add(j, from int) int32 {
 		return -1
 	}
 	bid := g.rate(&g.variants[j], &g.specs[j], segs)
-	bid.Job, bid.NodeSet = int32(j), g.nodes.of(segs)
-	bid.First, bid.Last = int32(from), int32(len(b.Segs))
+	g.nodes.add(segs)
+	bid.Job, bid.First, bid.Last = int32(j), int32(from), int32(len(b.Segs))
 	b.Bids = append(b.Bids, bid)
 	return int32(len(b.Bids) - 1)
 }

@@ -161,14 +161,10 @@ func (x *exact) meets() bool {
 		from := len(x.segs)
 		for _, g := range x.got {
 			if int(g.Part) == k {
-				x.segs = AppendNode(x.segs, from, g.First, g.Cores, g.GPUs)
+				x.segs = appendTo(x.segs, from, g)
 			}
 		}
-		own := x.segs[from:]
-		for i := range own {
-			own[i].Part = uint8(k)
-		}
-		if !x.sprawl.Meets(&x.s.Parts.Specs[k], own) {
+		if !x.sprawl.Meets(&x.s.Parts.Specs[k], x.segs[from:]) {
 			return false
 		}
 	}

@@ -140,11 +140,7 @@ func (d *dealer) give(first, count, cores int) int {
 		return first
 	}
 	seg := nodeset.Segment{First: int32(first), Last: int32(first + count - 1), Cores: uint16(cores), GPUs: d.gpus}
-	if len(d.dst) == d.own {
-		d.dst = append(d.dst, seg)
-	} else {
-		d.dst = nodeset.Append(d.dst, seg)
-	}
+	d.dst = appendTo(d.dst, d.own, seg)
 	return first + count
 }
 

@@ -140,6 +140,28 @@ func (p *Placer) PlaceFew(dst []nodeset.Segment, t *nodeset.Table, s *Spec, q *Q
 	return dst, ok && ChooseBins(t, dst[from:], s.More(), now)
 }
 
+// RaiseGPUs has the allocation dst[from:] give as many GPUs of each node as are free in t, up to the
+// most of s, and at least what it gives; not if that would pass quotas, nil for none. It is for Specs
+// with MixedGPUs: all others get the same number on each node.
+func (p *Placer) RaiseGPUs(
+	dst []nodeset.Segment, from int, t *nodeset.Table, s *Spec, q *Quotas, crosses int,
+) []nodeset.Segment {
+	if !s.MixedGPUs {
+		return dst
+	}
+	p.raised = p.raised[:0]
+	for _, seg := range dst[from:] {
+		for one := seg; one.First <= seg.Last; one.First++ {
+			one.Last, one.GPUs = one.First, max(seg.GPUs, uint8(min(int(t.FreeGPUs()[one.First]), s.GPUs.PerNode.Max)))
+			p.raised = nodeset.Append(p.raised, one)
+		}
+	}
+	if q != nil && !q.Room(s, p.raised, crosses) {
+		return dst
+	}
+	return append(dst[:from], p.raised...)
+}
+
 // PlaceParts appends to dst an allocation for all parts of s on t, part after part, if it finds one
 // within quotas (nil: there are none) for a job that runs into the first crosses reservations. t
 // has the further resources; it is as all parts see it. Each part is placed on what those before it
@@ -327,13 +349,11 @@ func (p *Placer) placePart(s *Spec, k, before int, o PartsOptions, below nodeset
 	}
 	for g := high; g >= own.GPUs.PerNode.Min; g-- {
 		segs, ok := p.PlaceAs(x.got, t, &own, g, o.Layout)
-		x.got = segs
-		if !ok {
+		if x.got = segs; !ok {
 			continue
 		}
-		if o.MostGPUs && own.MixedGPUs {
-			x.raised = RaiseGPUs(x.raised[:0], segs[from:], t.FreeGPUs(), own.GPUs.PerNode.Max)
-			x.got = append(x.got[:from], x.raised...)
+		if o.MostGPUs {
+			x.got = p.RaiseGPUs(segs, from, t, &own, nil, 0)
 		}
 		return true
 	}

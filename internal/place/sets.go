@@ -18,14 +18,15 @@ type Placer struct {
 	spans    []Span
 	pieces   []piece
 	counts   []int32
-	prices   *Prices        // of nodes; nil: none
-	limit    int64          // seconds for which the job is placed
-	light    []nodeset.Set  // of the tiers that are all taken
-	tier     nodeset.Mask   // scratch
-	lightest uint16         // tier of those that Survey was told of
-	rest     Spec           // scratch
-	fewest   Spec           // scratch
-	few      Spec           // scratch
+	prices   *Prices       // of nodes; nil: none
+	limit    int64         // seconds for which the job is placed
+	light    []nodeset.Set // of the tiers that are all taken
+	tier     nodeset.Mask  // scratch
+	lightest uint16        // tier of those that Survey was told of
+	rest     Spec          // scratch
+	fewest   Spec          // scratch
+	few      Spec          // scratch
+	raised   []nodeset.Segment
 	limited  Limited        // scratch
 	table    *nodeset.Table // of the last search below switches
 	tree     tree
@@ -341,7 +342,6 @@ type partsPlacer struct {
 	spots   []Spot
 	sum     Spec // scratch
 	under   Below
-	raised  []nodeset.Segment
 	plain   Parts // of which all parts have the fewest nodes
 	exact   exact
 }
