@@ -22,6 +22,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
+func TestMain(m *testing.M) { race.Draws(m) }
+
 // checkUntil checks a property until enough says that what it is about has come up, for that
 // is left to chance; after checkRounds it fails.
 func checkUntil(t *testing.T, enough func() bool, prop func(*rapid.T)) {

@@ -62,19 +62,19 @@ func (t *Table) Release(segs []Segment, uses ...Use) error {
 		return err
 	}
 	for _, s := range segs {
-		total := t.total[s.First : s.Last+1]
-		cores, gpus := t.cores[s.First:][:len(total)], t.gpus[s.First:][:len(total)]
-		for i, c := range total {
-			if k, g := int(cores[i])+int(s.Cores), int(gpus[i])+int(s.GPUs); k > int(c.Cores) || g > int(c.GPUs) {
-				return fmt.Errorf("node %d would have %d of %d cores and %d of %d GPUs free", int(s.First)+i, k, c.Cores, g, c.GPUs)
-			}
-		}
 		for _, u := range uses {
 			x, amount := &t.more[u.Row], u.Of(s.Cores, s.GPUs)
 			for n := s.First; n <= s.Last && u.Row != t.shared.resource-1; n++ {
 				if x.free[n]+amount > x.total[n] {
 					return fmt.Errorf("node %d would have %d of %d %s free", n, x.free[n]+amount, x.total[n], x.name)
 				}
+			}
+		}
+		total := t.total[s.First : s.Last+1]
+		cores, gpus := t.cores[s.First:][:len(total)], t.gpus[s.First:][:len(total)]
+		for i, c := range total {
+			if k, g := int(cores[i])+int(s.Cores), int(gpus[i])+int(s.GPUs); k > int(c.Cores) || g > int(c.GPUs) {
+				return fmt.Errorf("node %d would have %d of %d cores and %d of %d GPUs free", int(s.First)+i, k, c.Cores, g, c.GPUs)
 			}
 		}
 	}

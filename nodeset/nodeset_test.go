@@ -12,6 +12,8 @@ import (
 	"github.com/aucsched/aucsched/internal/test/race"
 )
 
+func TestMain(m *testing.M) { race.Draws(m) }
+
 // dumbScan is the definition of aucsched1, section 4, word for word: node by
 // node, on the table's public face only.
 func dumbScan(t *Table, q Query) []Set {

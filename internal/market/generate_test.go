@@ -19,6 +19,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
+func TestMain(m *testing.M) { race.Draws(m) }
+
 // drawSpace draws a machine and what up to three reservations leave on it.
 func drawSpace(t *rapid.T) *Space {
 	s := &Space{Now: draw.Table(t)}

@@ -108,7 +108,10 @@ func AllocateParts(t *nodeset.Table, segs []nodeset.Segment, uses func(part int)
 		k := int(part[0].Part)
 		if err := t.Allocate(part, uses(k)...); err != nil {
 			must(ReleaseParts(t, done, uses))
-			return fmt.Errorf("%s: %w", PartName(k), err)
+			if len(part) < len(segs) {
+				err = fmt.Errorf("%s: %w", PartName(k), err)
+			}
+			return err
 		}
 	}
 	return nil

@@ -17,6 +17,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
+func TestMain(m *testing.M) { race.Draws(m) }
+
 // placeTwin tries every set of nodes of a small machine. It returns whether one
 // holds the job, and whether one without a gap does: of a range of nodes one of the fewest.
 func placeTwin(tab *nodeset.Table, r *bids.Request, sh *place.Spec, gpus int) (any, block bool) {

@@ -5,7 +5,9 @@
 package race
 
 import (
+	"flag"
 	"os"
+	"strconv"
 	"testing"
 )
 
@@ -18,8 +20,7 @@ func Skip(t testing.TB, why string) {
 }
 
 // Slow skips a test under the race detector that takes long, and has nothing run at
-// once that others don't. AUCSCHED_QUICK=1 skips it as well, which is not -short:
-// that has rapid try a fifth of the cases, of which some tests then have too few.
+// once that others don't. AUCSCHED_QUICK=1 skips it as well, which is not -short: see [Draws].
 func Slow(t testing.TB) {
 	t.Helper()
 	if os.Getenv("AUCSCHED_QUICK") != "" {
@@ -41,4 +42,16 @@ func Fewer(n int) int {
 		return n / 4
 	}
 	return n
+}
+
+// Draws runs the tests of a package with as many draws by -short as without. rapid tries a fifth of
+// the cases then, of which tests that count what has come up have too few.
+func Draws(m *testing.M) {
+	flag.Parse()
+	if checks := flag.Lookup("rapid.checks"); checks != nil && testing.Short() {
+		if n, err := strconv.Atoi(checks.Value.String()); err == nil {
+			_ = flag.Set(checks.Name, strconv.Itoa(5*n))
+		}
+	}
+	os.Exit(m.Run())
 }
