@@ -87,29 +87,16 @@ func (f *leftovers) place(v *market.Variant, limit int64, p *Plan) (ok bool) {
 
 // find appends to dst a place for a way to meet a job on rest, if there is one.
 func (k *seeker) find(rest *place.Residual, dst []nodeset.Segment, v *market.Variant) (segs []nodeset.Segment, ok bool) {
-	from := len(dst)
-	if v.Spec.Parts != nil {
-		for _, most := range [...]bool{true, false} {
-			o := place.PartsOptions{Layout: place.Level, MostGPUs: most}
-			dst, ok = k.placer.PlaceParts(dst, rest.View(v.Crosses), &v.Spec, o, rest.Quotas(), v.Crosses)
-			if ok {
-				return dst, true
-			}
-		}
-		return dst, false
+	if v.Spec.Parts == nil {
+		return k.placer.PlaceMost(dst, rest.For(&v.Spec, v.Crosses), &v.Spec, v.Spec.GPUs.PerNode.Max, rest.Quotas(), v.Crosses)
 	}
-	view, gpus := rest.For(&v.Spec, v.Crosses), v.Spec.GPUs.PerNode
-	for g := min(gpus.Max, view.MaxGPUs()); g >= gpus.Min; g-- {
-		spec := v.Spec
-		if !rest.Quotas().Narrow(&spec, v.Crosses, g) {
-			continue
+	for _, most := range [...]bool{true, false} {
+		o := place.PartsOptions{Layout: place.Level, MostGPUs: most}
+		if dst, ok = k.placer.PlaceParts(dst, rest.View(v.Crosses), &v.Spec, o, rest.Quotas(), v.Crosses); ok {
+			break
 		}
-		if dst, ok = k.placer.Place(dst, view, &spec, g); !ok {
-			continue
-		}
-		return k.placer.RaiseGPUs(dst, from, view, &v.Spec, rest.Quotas(), v.Crosses), true
 	}
-	return dst, false
+	return dst, ok
 }
 
 // number has GPUs that become shared with a start on segs be called by numbers that no GPU has now: who has them

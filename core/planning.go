@@ -24,15 +24,11 @@ type planning struct {
 
 // kind is a resource of the search: cores, GPUs, or a further one.
 type kind struct {
-	resource int   // of the table, or one of those below
-	unit     int64 // that a lane counts in
+	resource int         // of the table, or less than 0
+	use      nodeset.Use // what is given of cores and GPUs, if it is these
+	unit     int64       // that a lane counts in
 	has      []int64
 }
-
-const (
-	coresKind = -2
-	gpusKind  = -1
-)
 
 // on reports whether there is a plan.
 func (x *planning) on() bool { return x.opts.Goal != settings.NoGoal }
@@ -93,15 +89,15 @@ func (x *planning) take(w *window, r *reservations, j int32, most int) {
 func (x *planning) begin(s *Snapshot, w *window) {
 	x.kinds = x.kinds[:0]
 	x.masks.Reset()
-	x.addKind(s, coresKind)
+	x.addKind(s, -1, nodeset.Use{PerCore: 1})
 	if w.machine.gpus > 0 {
-		x.addKind(s, gpusKind)
+		x.addKind(s, -1, nodeset.Use{PerGPU: 1})
 	}
 	for _, j := range x.jobs {
 		for _, u := range w.planned(int(j)).More() {
 			known := slices.ContainsFunc(x.kinds, func(k kind) bool { return k.resource == u.Row })
 			if !known && len(x.kinds) < timeline.MaxKinds {
-				x.addKind(s, u.Row)
+				x.addKind(s, u.Row, nodeset.Use{})
 			}
 		}
 	}
@@ -111,11 +107,11 @@ func (x *planning) begin(s *Snapshot, w *window) {
 // planned is the variant by which the search has a job met: the first.
 func (w *window) planned(j int) *place.Spec { return &w.variants[w.variantStart[j]].Spec }
 
-func (x *planning) addKind(s *Snapshot, resource int) {
+func (x *planning) addKind(s *Snapshot, resource int, use nodeset.Use) {
 	n := len(x.kinds)
 	x.kinds = resize(x.kinds, n+1)
 	k := &x.kinds[n]
-	k.resource, k.has = resource, resize(k.has, s.Nodes.Len())
+	k.resource, k.use, k.has = resource, use, resize(k.has, s.Nodes.Len())
 	most := int64(1)
 	for n := range k.has {
 		most = max(most, k.on(n, s.Nodes.Total(n), s.Nodes.TotalOf))
@@ -125,11 +121,8 @@ func (x *planning) addKind(s *Snapshot, resource int) {
 
 // on is how much of the kind node n has, of which that many cores and GPUs are, and more by resource.
 func (k *kind) on(n int, c nodeset.Capacity, more func(int) []int64) int64 {
-	switch k.resource {
-	case coresKind:
-		return int64(c.Cores)
-	case gpusKind:
-		return int64(c.GPUs)
+	if k.resource < 0 {
+		return k.use.Of(c.Cores, c.GPUs)
 	}
 	return more(k.resource)[n]
 }
@@ -176,11 +169,8 @@ func (x *planning) release(s *Snapshot, h *Running) {
 
 // of is what a node that gives so many cores and GPUs gives of the kind.
 func (k *kind) of(uses nodeset.Uses, cores uint16, gpus uint8) int64 {
-	switch k.resource {
-	case coresKind:
-		return int64(cores)
-	case gpusKind:
-		return int64(gpus)
+	if k.resource < 0 {
+		return k.use.Of(cores, gpus)
 	}
 	for _, u := range uses {
 		if u.Row == k.resource {

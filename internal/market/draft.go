@@ -161,14 +161,14 @@ func (g *Generator) served(d *draft, j int32) bool {
 // tryInDraft gives variant j a place on what is left, if there is one.
 func (g *Generator) tryInDraft(d *draft, j int32, greedy bool) bool {
 	a, from := &g.variants[j], int32(len(d.segs))
-	segs, gpus, ok := g.placeInDraft(d.segs, j, greedy)
+	segs, ok := g.placeInDraft(d.segs, j, greedy)
 	if d.segs = segs; !ok {
 		return false
 	}
 	if err := g.rest.Take(&a.Spec, d.segs[from:], a.Crosses); err != nil {
 		panic("market: " + err.Error())
 	}
-	d.got[j] = share{from, int32(len(d.segs)), uint8(gpus)}
+	d.got[j] = share{from, int32(len(d.segs))}
 	d.worth += a.Priority
 	d.lost--
 	return true
@@ -190,10 +190,10 @@ func (g *Generator) turns(j int32, thrifty bool) []int32 {
 func (g *Generator) raiseGPUs(d *draft) {
 	for j := range g.variants {
 		a, s, sh := &g.variants[j], &g.specs[j], &d.got[j]
-		if sh.empty() || int(sh.gpus) >= s.GPUs.PerNode.Max {
+		segs := d.segs[sh.first:sh.last:sh.last]
+		if sh.empty() || int(place.LeastGPUs(segs)) >= s.GPUs.PerNode.Max {
 			continue
 		}
-		segs := d.segs[sh.first:sh.last:sh.last]
 		g.rest.Return(s, segs, a.Crosses)
 		if t := g.rest.For(s, a.Crosses); s.MixedGPUs {
 			sh.first = int32(len(d.segs))
@@ -206,7 +206,6 @@ func (g *Generator) raiseGPUs(d *draft) {
 				setGPUs(segs, int(segs[0].GPUs)-1)
 			}
 		}
-		sh.gpus = place.LeastGPUs(segs)
 		if err := g.rest.Take(s, segs, a.Crosses); err != nil {
 			panic("market: " + err.Error())
 		}
@@ -240,70 +239,30 @@ func (g *Generator) needs(j int32) float64 {
 // placeInDraft appends the allocation of a job on what the jobs before it have left. A place that
 // pays no heed to further resources mostly has enough of them, and is found far sooner; where there
 // is none, there is none at all.
-func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, greedy bool) ([]nodeset.Segment, int, bool) {
+func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, greedy bool) ([]nodeset.Segment, bool) {
 	a, s := &g.variants[j], &g.specs[j]
-	if s.Parts != nil {
-		dst, ok := g.placeParts(dst, j, greedy)
-		return dst, 0, ok
-	}
-	if g.rest.Quotas().Lacks(s, a.Crosses) >= 0 {
-		return dst, 0, false
-	}
-	if s.Uses == nil || g.space.Now.ShareOf(*s.Uses) > 0 || s.Coreless() { // a share wants to be where it fits tightest
-		return g.placeOn(dst, g.rest.For(s, a.Crosses), a, s, greedy)
-	}
-	if s.Lacks(g.rest.View(a.Crosses)) {
-		return dst, 0, false
-	}
-	plain := *s
-	plain.Uses = nil
-	found, gpus, ok := g.placeOn(dst, g.rest.View(a.Crosses), a, &plain, greedy)
-	if !ok || g.rest.View(a.Crosses).FitsWith(found[len(dst):], s.More()) {
-		return found, gpus, ok
-	}
-	return g.placeOn(found[:len(dst)], g.rest.For(s, a.Crosses), a, s, greedy)
-}
-
-// placeParts appends the allocation of a job of several parts on what the jobs before it have left.
-func (g *Generator) placeParts(dst []nodeset.Segment, j int32, greedy bool) ([]nodeset.Segment, bool) {
-	a, s := &g.variants[j], &g.specs[j]
-	if cores, _ := g.rest.View(a.Crosses).SumFree(); s.LeastCores() > cores {
-		return dst, false
-	}
-	o := place.PartsOptions{Layout: place.Level, MostGPUs: greedy, Fast: true}
-	return g.placer.PlaceParts(dst, g.rest.View(a.Crosses), s, o, g.rest.Quotas(), a.Crosses)
-}
-
-// placeOn appends the allocation of a job on t, what it sees of what is left.
-func (g *Generator) placeOn(
-	dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *place.Spec, greedy bool,
-) ([]nodeset.Segment, int, bool) {
-	if cores, _ := t.SumFree(); int64(s.Cores.Total) > cores {
-		return dst, 0, false
-	}
-	from := len(dst)
+	view, quotas, most := g.rest.View(a.Crosses), g.rest.Quotas(), s.GPUs.PerNode.Min
 	if greedy {
-		for k := min(s.GPUs.PerNode.Max, t.MaxGPUs()); k > s.GPUs.PerNode.Min; k-- {
-			if dst, ok := g.placeWith(dst, t, a, s, k); ok {
-				return g.placer.RaiseGPUs(dst, from, t, s, g.rest.Quotas(), a.Crosses), k, true
-			}
+		most = s.GPUs.PerNode.Max
+	}
+	if s.Parts != nil {
+		if cores, _ := view.SumFree(); s.LeastCores() > cores {
+			return dst, false
 		}
-	}
-	dst, ok := g.placeWith(dst, t, a, s, s.GPUs.PerNode.Min)
-	if ok && greedy {
-		dst = g.placer.RaiseGPUs(dst, from, t, s, g.rest.Quotas(), a.Crosses)
-	}
-	return dst, s.GPUs.PerNode.Min, ok
-}
-
-// placeWith places a job with k GPUs a node on t, of which only ever more is taken.
-func (g *Generator) placeWith(
-	dst []nodeset.Segment, t *nodeset.Table, a *Variant, s *place.Spec, k int,
-) ([]nodeset.Segment, bool) {
-	g.own = *s
-	if !g.rest.Quotas().Narrow(&g.own, a.Crosses, k) {
-		return dst, false
+		o := place.PartsOptions{Layout: place.Level, MostGPUs: greedy, Fast: true}
+		return g.placer.PlaceParts(dst, view, s, o, quotas, a.Crosses)
 	}
 	g.placer.By(g.opts.Prices, a.Limit)
-	return g.placer.PlaceAs(dst, t, &g.own, k, place.Level)
+	if s.Uses != nil && g.space.Now.ShareOf(*s.Uses) == 0 && !s.Coreless() { // a share wants to be where it fits tightest
+		if s.Lacks(view) {
+			return dst, false
+		}
+		g.part = *s
+		g.part.Uses = nil
+		found, ok := g.placer.PlaceMost(dst, view, &g.part, most, quotas, a.Crosses)
+		if !ok || view.FitsWith(found[len(dst):], s.More()) {
+			return found, ok
+		}
+	}
+	return g.placer.PlaceMost(dst, g.rest.For(s, a.Crosses), s, most, quotas, a.Crosses)
 }

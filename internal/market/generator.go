@@ -45,7 +45,6 @@ type Generator struct {
 	easy     []int32
 	turn     []int32        // a job's variants in the order in which a draft tries them
 	raising  bool           // bids get all free GPUs of their nodes
-	own      place.Spec     // scratch
 	part     place.Spec     // scratch
 	views    place.Residual // never taken from: the full views of the space
 	scans    scanCache
@@ -74,10 +73,7 @@ type draft struct {
 	lost  int // jobs that got nothing
 }
 
-type share struct {
-	first, last int32
-	gpus        uint8
-}
+type share struct{ first, last int32 }
 
 func (s share) empty() bool { return s.first == s.last }
 

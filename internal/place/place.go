@@ -131,13 +131,35 @@ func (p *Placer) PlaceFew(dst []nodeset.Segment, t *nodeset.Table, s *Spec, q *Q
 	if s.Parts != nil {
 		return p.PlaceParts(dst, t, s, PartsOptions{}, q, 0)
 	}
-	p.few = *s
-	if !s.Valid() || s.Lacks(t) || q != nil && !q.Narrow(&p.few, 0, s.GPUs.PerNode.Min) {
+	from := len(dst)
+	if !s.Valid() || s.Lacks(t) {
 		return dst, false
 	}
-	from := len(dst)
-	dst, ok := p.Place(dst, p.limited.Of(t, s), &p.few, s.GPUs.PerNode.Min)
+	dst, ok := p.PlaceMost(dst, p.limited.Of(t, s), s, s.GPUs.PerNode.Min, q, 0)
 	return dst, ok && ChooseBins(t, dst[from:], s.More(), now)
+}
+
+// PlaceMost appends to dst an allocation for s, of one part, on what s sees of t, with as many GPUs a
+// node as there is a place with, up to most. It is within quotas, nil for none, for a job that runs
+// into the first crosses reservations.
+func (p *Placer) PlaceMost(
+	dst []nodeset.Segment, t *nodeset.Table, s *Spec, most int, q *Quotas, crosses int,
+) (segs []nodeset.Segment, ok bool) {
+	from, least := len(dst), s.GPUs.PerNode.Min
+	for g := max(min(most, t.MaxGPUs()), least); g >= least; g-- {
+		p.few = *s
+		if q != nil && !q.Narrow(&p.few, crosses, g) {
+			continue
+		}
+		if dst, ok = p.Place(dst, t, &p.few, g); !ok {
+			continue
+		}
+		if most > least {
+			dst = p.RaiseGPUs(dst, from, t, s, q, crosses)
+		}
+		return dst, true
+	}
+	return dst, false
 }
 
 // RaiseGPUs has the allocation dst[from:] give as many GPUs of each node as are free in t, up to the
