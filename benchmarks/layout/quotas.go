@@ -7,6 +7,7 @@ import (
 
 	"github.com/aucsched/aucsched/benchmarks/intprog"
 	"github.com/aucsched/aucsched/internal/market"
+	"github.com/aucsched/aucsched/internal/place"
 )
 
 // Quotas are rows of the packing model, and the flow asks them before a bid comes in: whatever its
@@ -31,7 +32,7 @@ func (p *problem) addCharges(b int32, x *item) {
 	charges := p.w.Variants[p.w.Book.Bids[b].Job].Spec.Counted()
 	for i := range charges {
 		c := &charges[i]
-		if cost := p.w.Space.Quotas.Cost(c, p.w.Book.Allocation(int(b))); cost > 0 {
+		if cost := p.w.Space.Quotas.CostOf(c, place.SizeOf(p.w.Book.Allocation(int(b)))); cost > 0 {
 			p.charged = append(p.charged, charged{c.Row, cost})
 		}
 	}
@@ -114,7 +115,7 @@ func (d *Direct) addQuotas(space *market.Space) {
 			charges := v.Spec.Counted()
 			for n := range charges {
 				c := &charges[n]
-				if cost := space.Quotas.Cost(c, d.book.Allocation(i)); cost > 0 {
+				if cost := space.Quotas.CostOf(c, place.SizeOf(d.book.Allocation(i))); cost > 0 {
 					rows[c.Row] = append(rows[c.Row], entry{int32(i), cost})
 				}
 			}

@@ -40,8 +40,7 @@ type Prices struct {
 	holds  []hold
 	bins   []sharedGPU       // GPUs in shared use, by node and number
 	whole  []nodeset.Segment // what comes free of them
-	first  []int32           // by node: its first of frees, and one more
-	frees  []free
+	frees  [][]free          // by node, by end
 	kinds  []Kind
 	weight int64 // of all kinds
 }
@@ -64,7 +63,10 @@ type free struct {
 // are at most MaxKinds kinds, in any order.
 func (p *Prices) Reset(now int64, base *nodeset.Table, kinds []Kind) {
 	p.now, p.base, p.holds, p.bins = now, base, p.holds[:0], p.bins[:0]
-	p.first = append(p.first[:0], make([]int32, base.Len()+1)...)
+	p.frees = resize(p.frees, base.Len())
+	for n := range p.frees {
+		p.frees[n] = p.frees[n][:0]
+	}
 	p.kinds, p.weight = append(p.kinds[:0], kinds...), 0
 	for i := range p.kinds {
 		k := &p.kinds[i]
@@ -89,29 +91,13 @@ func (p *Prices) Hold(segs []nodeset.Segment, end int64) {
 func (p *Prices) Settle() {
 	p.settleBins()
 	slices.SortStableFunc(p.holds, func(a, b hold) int { return cmp.Compare(a.end, b.end) })
-	total := int32(0)
 	for i := range p.holds {
 		for _, s := range p.holds[i].segs {
 			for n := s.First; n <= s.Last; n++ {
-				p.first[n]++
-				total++
+				p.frees[n] = append(p.frees[n], free{p.holds[i].end, s.Cores, s.GPUs})
 			}
 		}
 	}
-	for n, at := 0, int32(0); n < len(p.first); n++ {
-		at, p.first[n] = at+p.first[n], at
-	}
-	p.frees = slices.Grow(p.frees[:0], int(total))[:total]
-	for i := range p.holds {
-		for _, s := range p.holds[i].segs {
-			for n := s.First; n <= s.Last; n++ {
-				p.frees[p.first[n]] = free{p.holds[i].end, s.Cores, s.GPUs}
-				p.first[n]++
-			}
-		}
-	}
-	copy(p.first[1:], p.first) // each has moved to where the next one begins
-	p.first[0] = 0
 	clear(p.holds)
 }
 
@@ -129,7 +115,7 @@ func (p *Prices) costFrom(n int, has nodeset.Capacity, cores, gpus int, limit, f
 	}
 	end := at + min(limit, farthest)
 	sum := int64(0)
-	for _, f := range p.frees[p.first[n]:p.first[n+1]] {
+	for _, f := range p.frees[n] {
 		if f.end >= end {
 			break
 		}

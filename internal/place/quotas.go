@@ -4,6 +4,7 @@ package place
 
 import (
 	"math/bits"
+	"sort"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/nodeset"
@@ -65,10 +66,7 @@ type Quotas struct {
 	Left [][]int64
 }
 
-// Cost is what an allocation counts by c, in units.
-func (q *Quotas) Cost(c *nodeset.Use, segs []nodeset.Segment) int64 { return q.CostOf(c, SizeOf(segs)) }
-
-// CostOf is Cost of an allocation of that size.
+// CostOf is what an allocation of that size counts by c, in units.
 func (q *Quotas) CostOf(c *nodeset.Use, z Size) int64 { return q.units(c, Count(c, z)) }
 
 // CostFor is what an allocation for s counts by the i-th of its Charges, in units.
@@ -77,7 +75,7 @@ func (q *Quotas) CostFor(s *Spec, i int, segs []nodeset.Segment) int64 {
 	if s.Parts != nil {
 		return q.units(c, s.Parts.amount(c.Row, segs))
 	}
-	return q.Cost(c, segs)
+	return q.CostOf(c, SizeOf(segs))
 }
 
 // amount is what segs count against one quota.
@@ -108,16 +106,14 @@ func (q *Quotas) Least(c *nodeset.Use, s *Spec) int64 { return q.CostOf(c, s.Lea
 // Lacks is the first quota that has too little left, now or at one of the first crosses
 // reservations, for any allocation that s asks for; -1 if none has.
 func (q *Quotas) Lacks(s *Spec, crosses int) int {
-	if s.Charges == nil {
-		return -1
-	}
-	return q.lacksFor(*s.Charges, crosses, s, s.Nodes.Min, s.GPUs.PerNode.Min)
+	return q.lacksOn(s, crosses, s.Nodes.Min, s.GPUs.PerNode.Min)
 }
 
-func (q *Quotas) lacksFor(charges nodeset.Uses, crosses int, s *Spec, nodes, gpus int) int {
-	for i := range charges {
-		c := &charges[i]
-		if q.units(c, Count(c, s.sizeOn(nodes, gpus))) > q.least(c.Row, crosses) {
+// lacksOn is Lacks for an allocation of so many nodes, each with that many GPUs.
+func (q *Quotas) lacksOn(s *Spec, crosses, nodes, gpus int) int {
+	for i := range s.Counted() {
+		c := &(*s.Charges)[i]
+		if q.CostOf(c, s.sizeOn(nodes, gpus)) > q.least(c.Row, crosses) {
 			return c.Row
 		}
 	}
@@ -136,7 +132,7 @@ func (q *Quotas) least(quota, crosses int) int64 {
 
 // Room reports whether an allocation for s is within all quotas.
 func (q *Quotas) Room(s *Spec, segs []nodeset.Segment, crosses int) bool {
-	return s.Charges == nil || q.LacksFor(s, segs, crosses) < 0
+	return q.LacksFor(s, segs, crosses) < 0
 }
 
 // LacksFor is the first quota that has too little left for an allocation; -1 if none has.
@@ -152,21 +148,14 @@ func (q *Quotas) LacksFor(s *Spec, segs []nodeset.Segment, crosses int) int {
 // Narrow has s ask for no more nodes than any allocation with that many GPUs a node may have within
 // the quotas. It reports false if none may be.
 func (q *Quotas) Narrow(s *Spec, crosses, gpus int) bool {
-	if s.Charges == nil {
-		return true
-	}
-	if q.lacksFor(*s.Charges, crosses, s, s.Nodes.Min, gpus) >= 0 {
+	if q.lacksOn(s, crosses, s.Nodes.Min, gpus) >= 0 {
 		return false
 	}
-	low, high := s.Nodes.Min, s.Nodes.Max
-	for low < high { // what is counted grows with the nodes
-		if mid := (low + high + 1) / 2; q.lacksFor(*s.Charges, crosses, s, mid, gpus) < 0 {
-			low = mid
-		} else {
-			high = mid - 1
-		}
+	if s.Charges != nil { // what is counted grows with the nodes
+		s.Nodes.Max = s.Nodes.Min + sort.Search(s.Nodes.Max-s.Nodes.Min, func(more int) bool {
+			return q.lacksOn(s, crosses, s.Nodes.Min+more+1, gpus) >= 0
+		})
 	}
-	s.Nodes.Max = low
 	return true
 }
 
@@ -174,7 +163,7 @@ func (q *Quotas) Narrow(s *Spec, crosses, gpus int) bool {
 // allocation is within the quotas; less than the least if none is.
 func (q *Quotas) MostGPUs(s *Spec, crosses int) int {
 	g := s.GPUs.PerNode.Max
-	for s.Charges != nil && g >= s.GPUs.PerNode.Min && q.lacksFor(*s.Charges, crosses, s, s.Nodes.Min, g) >= 0 {
+	for g >= s.GPUs.PerNode.Min && q.lacksOn(s, crosses, s.Nodes.Min, g) >= 0 {
 		g--
 	}
 	return g
@@ -194,10 +183,7 @@ func (q *Quotas) take(s *Spec, segs []nodeset.Segment, crosses int, sign int64) 
 // copyFrom makes q a copy of o, in its own memory.
 func (q *Quotas) copyFrom(o *Quotas) {
 	q.Unit = append(q.Unit[:0], o.Unit...)
-	for cap(q.Left) < len(o.Left) {
-		q.Left = append(q.Left[:cap(q.Left)], nil)
-	}
-	q.Left = q.Left[:len(o.Left)]
+	q.Left = resize(q.Left, len(o.Left))
 	for k, left := range o.Left {
 		q.Left[k] = append(q.Left[k][:0], left...)
 	}
