@@ -217,6 +217,7 @@ func (e *inquiry) needed(s *Snapshot, suspects []Rival) ([]Rival, []nodeset.Segm
 		guilty = append(guilty, r)
 		if r.Role == roleKept {
 			p.reserved = slices.DeleteFunc(p.reserved, func(o claim) bool { return o.Job == r.Job })
+			p.forget(false)
 		} else {
 			p.unstart()
 		}
@@ -241,7 +242,9 @@ func (e *inquiry) expect() {
 		return
 	}
 	e.begin()
-	e.space.reserved = append(e.space.reserved, e.reserved...)
+	for _, r := range e.reserved {
+		e.space.keep(r)
+	}
 	if e.hasRoom() {
 		e.x.Foreseen, e.x.Expected = true, e.s.Now
 	} else if r, ok := e.space.reserve(e.x.Decision.Job, e.variantsOf(e.job), e.job.TimeLimit); ok {

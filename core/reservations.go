@@ -43,6 +43,7 @@ func (r *reservations) reset(s *Snapshot, w *window) {
 	r.space.Now, r.space.Left = s.Nodes, r.space.Left[:0]
 	r.space.Quotas = w.quotas.book
 	r.claims.reserved = r.claims.reserved[:0]
+	r.claims.forget(true)
 	r.guarded = append(r.guarded[:0], make([]guard, len(w.jobs))...)
 }
 

@@ -88,8 +88,7 @@ type claims struct {
 	reserved []claim  // what begins later, by start
 	begun    []int64  // what was left of quotas before
 	at       view     // scratch: free at some later moment
-	later    view     // scratch: the same at another
-	quotas   [2]view  // the same, of quotas alone
+	quotas   view     // the same, of quotas alone
 	room     place.Quotas
 	recalled recalled
 	segs     [][]nodeset.Segment
@@ -103,14 +102,13 @@ type claims struct {
 	moved    place.Parts // scratch
 }
 
-// recalled is what is free at the moments of a search that goes on from one to the next. Nothing is
-// started, and no place kept, while it goes on: so what has come free by a moment is that of the
-// one before and a little more, and at the starts of claims it is always the same.
+// recalled is what is free at some moments, as long as nothing starts and no place is kept: what has
+// come free by a moment is that of the one before and a little more, and at the starts of claims it
+// is always the same.
 type recalled struct {
-	on     bool
-	freed  view // what is free, kept places aside, when some of claims.ends are over
-	over   int  // so many, the first
-	starts []view
+	freed  view   // what is free, kept places aside, when some of claims.ends are over
+	over   int    // so many, the first; -1: freed is not known
+	starts []view // by claim that begins later: what is free then
 	known  []bool // of starts
 }
 
@@ -126,7 +124,6 @@ func (p *claims) reset(s *Snapshot, units []int64) {
 	}
 	p.now.own().nodes.CopyFrom(s.Nodes)
 	p.at.own()
-	p.later.own()
 	p.room.Unit, p.now.left = append(p.room.Unit[:0], units...), p.now.left[:0]
 	for i, q := range s.Quotas {
 		if units == nil {
@@ -137,6 +134,7 @@ func (p *claims) reset(s *Snapshot, units []int64) {
 	p.begun = append(p.begun[:0], p.now.left...)
 	p.order(s.Running)
 	p.starts, p.reserved, p.counts = p.starts[:0], p.reserved[:0], p.counts[:0]
+	p.forget(true)
 }
 
 // order has ends be those of what runs, except for what ends never: most are those of the last cycle.
@@ -209,6 +207,7 @@ func (p *claims) start(c claim) error {
 	}
 	p.ends = slices.Insert(p.ends, p.after(c.End), ending{c.End, int32(^len(p.starts))})
 	p.starts = append(p.starts, c)
+	p.forget(true)
 	return nil
 }
 
@@ -218,6 +217,7 @@ func (p *claims) unstart() {
 	must(p.move(&p.now, &p.starts[last], 1))
 	p.ends = slices.DeleteFunc(p.ends, func(e ending) bool { return int(e.of) == ^last })
 	p.starts = p.starts[:last]
+	p.forget(true)
 }
 
 // drop takes out the claim of a job that begins later.
@@ -225,6 +225,7 @@ func (p *claims) drop(job int) claim {
 	i := slices.IndexFunc(p.reserved, func(c claim) bool { return c.Job == job })
 	c := p.reserved[i]
 	p.reserved = slices.Delete(p.reserved, i, i+1)
+	p.forget(false)
 	return c
 }
 
@@ -232,18 +233,57 @@ func (p *claims) drop(job int) claim {
 func (p *claims) keep(c claim) {
 	i, _ := slices.BinarySearchFunc(p.reserved, c.Start, func(r claim, t int64) int { return cmp.Compare(r.Start, t) })
 	p.reserved = slices.Insert(p.reserved, i, c)
+	p.forget(false)
 }
 
 // freeAt sets v to what is free at second when, given that what starts now ends by its limit.
 func (p *claims) freeAt(v *view, when int64) {
-	if p.recalled.on && p.recall(v, when) {
-		return
+	for k := range p.reserved {
+		if p.reserved[k].Start == when {
+			v.copyFrom(p.atStart(k))
+			return
+		}
 	}
-	v.copyFrom(&p.now)
-	for i := range p.after(when) {
-		p.back(v, i)
-	}
+	v.copyFrom(p.freedBy(when))
 	p.takeKept(v, when)
+}
+
+// freedBy is what is free at second when, kept places aside. It is only to be read.
+func (p *claims) freedBy(when int64) *view {
+	x, n := &p.recalled, p.after(when)
+	if n == 0 {
+		return &p.now
+	}
+	if x.over < 0 || x.over > n {
+		x.over = 0
+		x.freed.own().copyFrom(&p.now)
+	}
+	for ; x.over < n; x.over++ {
+		p.back(&x.freed, x.over)
+	}
+	return &x.freed
+}
+
+// atStart is what is free when the k-th claim begins of those that begin later. It is only to be read.
+func (p *claims) atStart(k int) *view {
+	x, when := &p.recalled, p.reserved[k].Start
+	v := &x.starts[k]
+	if !x.known[k] {
+		v.own().copyFrom(p.freedBy(when))
+		p.takeKept(v, when)
+		x.known[k] = true
+	}
+	return v
+}
+
+// forget is called when a place is kept or given up, and with now when something starts.
+func (p *claims) forget(now bool) {
+	x := &p.recalled
+	x.starts, x.known = resize(x.starts, len(p.reserved)), resize(x.known, len(p.reserved))
+	clear(x.known)
+	if now {
+		x.over = -1
+	}
 }
 
 // takeKept takes off v what is kept at second when.
@@ -263,14 +303,9 @@ func (p *claims) freeFrom(v *view, t, limit int64) {
 
 // throughout leaves of v, what is free at second t, what stays so.
 func (p *claims) throughout(v *view, t, limit int64) {
-	later := &p.later
-	if v.nodes == nil {
-		later = &p.quotas[1]
-	}
 	for i := range p.reserved {
 		if r := &p.reserved[i]; r.Start > t && r.Start < t+limit {
-			p.freeAt(later, r.Start)
-			v.least(later)
+			v.least(p.atStart(i))
 		}
 	}
 }
@@ -309,32 +344,6 @@ func (p *claims) place(dst []nodeset.Segment, ways []market.Variant, limit, t in
 	return dst, 0, false
 }
 
-// recall is freeAt in a search. It reports false if it does not know.
-func (p *claims) recall(v *view, when int64) bool {
-	x := &p.recalled
-	for k := range p.reserved {
-		if p.reserved[k].Start != when {
-			continue
-		}
-		if !x.known[k] {
-			x.on = false
-			p.freeAt(x.starts[k].own(), when)
-			x.on, x.known[k] = true, true
-		}
-		v.copyFrom(&x.starts[k])
-		return true
-	}
-	if x.over > 0 && p.endOf(x.over-1) > when {
-		return false
-	}
-	for ; x.over < len(p.ends) && p.endOf(x.over) <= when; x.over++ {
-		p.back(&x.freed, x.over)
-	}
-	v.copyFrom(&x.freed)
-	p.takeKept(v, when)
-	return true
-}
-
 // limit has p.room be what v has left of quotas.
 func (p *claims) limit(v *view) { p.room.Left = append(p.room.Left[:0], v.left) }
 
@@ -361,8 +370,8 @@ func (p *claims) lacking(ways []market.Variant, limit, t int64) int {
 	if !slices.ContainsFunc(ways, func(v market.Variant) bool { return v.Spec.Charges != nil }) {
 		return -1
 	}
-	p.freeFrom(&p.quotas[0], t, limit)
-	p.limit(&p.quotas[0])
+	p.freeFrom(&p.quotas, t, limit)
+	p.limit(&p.quotas)
 	return lackingOf(&p.room, ways)
 }
 
@@ -412,8 +421,6 @@ func (p *claims) reserve(job int, ways []market.Variant, limit int64) (claim, bo
 // comes free; try must have been called last for that moment. rising says that try succeeds with
 // more that is free where it does with less.
 func (p *claims) earliest(try func(int64) bool, rising bool) (int64, bool) {
-	p.search()
-	defer func() { p.recalled.on = false }()
 	n := p.after(p.clock + endless - 1)
 	if len(p.reserved)+len(p.booked.claims) == 0 && rising { // more and more comes free: mostly it is one of the first
 		lo, hi := 0, 0
@@ -456,13 +463,4 @@ func (p *claims) nextEnd(n int, t int64) (next int64, ok bool) {
 		}
 	}
 	return p.booked.next(t, next, ok)
-}
-
-// search begins one.
-func (p *claims) search() {
-	x := &p.recalled
-	x.on, x.over = true, 0
-	x.freed.own().copyFrom(&p.now)
-	x.starts, x.known = resize(x.starts, len(p.reserved)), resize(x.known, len(p.reserved))
-	clear(x.known)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// In a search, what is free at moments that rise, at starts of reservations between them and at
+// What is free at moments that rise, at starts of reservations between them and at
 // moments that are over, is what it is when all is counted from the beginning.
 func TestSearchRemembersWhatIsFree(t *testing.T) {
 	kept, asked := 0, 0
@@ -33,8 +33,6 @@ func TestSearchRemembersWhatIsFree(t *testing.T) {
 				break
 			}
 		}
-		require.False(t, p.recalled.on)
-		p.search()
 		for at, ok := p.nextEnd(len(p.ends), p.clock); ok; at, ok = p.nextEnd(len(p.ends), at) {
 			moments := []int64{at, p.clock} // which is over
 			for _, r := range p.reserved {
@@ -45,16 +43,16 @@ func TestSearchRemembersWhatIsFree(t *testing.T) {
 			for _, m := range moments {
 				var got, want view
 				p.freeAt(got.own(), m)
-				p.recalled.on = false
-				p.freeAt(want.own(), m)
-				p.recalled.on = true
+				q := p
+				q.recalled = recalled{}
+				q.forget(true)
+				q.freeAt(want.own(), m)
 				require.Equal(t, want.nodes.FreeCores(), got.nodes.FreeCores(), "at %d", m)
 				require.Equal(t, want.nodes.FreeGPUs(), got.nodes.FreeGPUs())
 				require.Equal(t, want.nodes.FreeOf(0), got.nodes.FreeOf(0))
 				asked++
 			}
 		}
-		p.recalled.on = false
 	})
 	require.Greater(t, asked, 100)
 }
