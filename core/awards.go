@@ -171,7 +171,7 @@ func (a *awards) decideOther(s *Snapshot, d *Decision, in *stages, p *Plan) erro
 func (a *awards) decideWinner(w int, in *stages, d *Decision, p *Plan) {
 	b := in.winners.result.Chosen[w]
 	bid := &in.bidding.book.Bids[b]
-	d.Start, d.Class, d.Alternative = true, bid.Class, int(in.window.ways[bid.Job].alternative)
+	d.Start, d.Class, d.Alternative = true, bid.Class, int(in.window.variants[bid.Job].Alternative)
 	a.left.grace = 0
 	spec := &in.window.variants[bid.Job].Spec
 	d.Segs, d.Uses, d.PartUses = p.keep(in.winners.by.Allocation(w)), spec.More(), p.keepUses(spec.Parts)

@@ -72,7 +72,7 @@ func (f *leftovers) fill(job *Job, from, to int, d *Decision, p *Plan) error {
 			f.grace--
 			continue
 		}
-		d.Alternative = int(w.ways[k].alternative)
+		d.Alternative = int(v.Alternative)
 		return f.give(job, v, n, d, p)
 	}
 	return nil

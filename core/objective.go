@@ -30,7 +30,7 @@ func (w *window) weigh() {
 	}
 	w.shift = max(0, length-weightBits)
 	for k := range w.variants {
-		h, l := w.product(w.jobs[w.ways[k].job])
+		h, l := w.product(w.jobs[w.variants[k].Job])
 		// Go shifts by 64 and more to 0, which is what is meant.
 		w.variants[k].Priority = max(int64(h<<(64-w.shift)|l>>w.shift), 1)
 	}

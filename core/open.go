@@ -5,6 +5,7 @@ package core
 import (
 	"slices"
 
+	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/nodeset"
@@ -95,7 +96,10 @@ func (w *window) addVariants(s *Snapshot, job *Job) {
 		if w.opts.Compact && spec.Parts == nil { // jobs are to stay together
 			spec.Blocks = int32(w.answers.FewestBlocks(&spec))
 		}
-		w.addVariant(w.normal.now(spec, job.TimeLimit), job, from, way{int32(len(w.variantStart) - 1), int32(k)})
+		w.variants = append(w.variants, market.Variant{
+			Job: int32(len(w.variantStart) - 1), Alternative: int32(k), Spec: w.normal.now(spec, job.TimeLimit),
+			Rank: len(w.variants) - from, Priority: max(job.Priority, 1), Limit: job.TimeLimit,
+		})
 		if k == 0 {
 			w.variants[len(w.variants)-1].Offer = w.offer(s, job)
 		}
@@ -118,7 +122,7 @@ func (w *window) addRead(s *Snapshot, job *Job) (from int) {
 // reset begins a cycle, in which running jobs of some classes may be stopped.
 func (w *window) reset(s *Snapshot, stoppable uint64) {
 	w.index, w.jobs = w.index[:0], w.jobs[:0]
-	w.variants, w.ways, w.variantStart = w.variants[:0], w.ways[:0], append(w.variantStart[:0], 0)
+	w.variants, w.variantStart = w.variants[:0], append(w.variantStart[:0], 0)
 	w.normal.reset(s)
 	if w.answers.Reset(s.Nodes) {
 		w.machine = totalsOf(s.Nodes)

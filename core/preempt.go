@@ -387,10 +387,9 @@ func (x *preemption) serve(s *Snapshot, j int, d *Decision, left *leftovers, in 
 	}
 	w.normal.read(job)
 	first := w.addRead(s, job)
-	x.ways, x.numbers = append(x.ways[:0], w.variants[first:]...), x.numbers[:0]
+	x.ways = append(x.ways[:0], w.variants[first:]...)
 	for k := range x.ways {
 		x.ways[k].Crosses = in.reservations.crosses(s, job)
-		x.numbers = append(x.numbers, w.ways[first+k].alternative)
 	}
 	w.remove(first)
 	x.seeker.placer.By(nil, job.TimeLimit)
@@ -423,7 +422,7 @@ func (x *preemption) serve(s *Snapshot, j int, d *Decision, left *leftovers, in 
 	}
 	from, v := len(p.segs), x.ways[x.way]
 	p.segs = append(p.segs, x.segs...)
-	*d = Decision{Job: d.Job, Alternative: int(x.numbers[x.way])}
+	*d = Decision{Job: d.Job, Alternative: int(v.Alternative)}
 	x.moved = true
 	if err := left.give(job, &v, from, d, p); err != nil {
 		return err

@@ -191,7 +191,7 @@ func (r *reservations) bind(s *Snapshot, w *window, first int) {
 	}
 	r.space.Quotas.Left = r.tables
 	for k := range w.variants {
-		v, j := &w.variants[k], int(w.ways[k].job)
+		v, j := &w.variants[k], int(w.variants[k].Job)
 		v.Crosses = r.crosses(s, w.jobs[j])
 		switch {
 		case j == first && len(r.claims.reserved) == 1:

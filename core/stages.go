@@ -33,23 +33,22 @@ type preemption struct {
 	victims []victim
 	byID    map[string]int // scratch
 
-	rest    *place.Residual // what is left to those who may have nobody stopped
-	seeker  seeker
-	ways    []market.Variant // of the job that is looked at
-	numbers []int32          // by way: which of its requests that is
-	spot                     // the place that was found last
-	known   spot
-	least   spot // with the cheapest victims
-	tries   int  // searches for a place, in the cycle
-	failed  map[failure]bool
-	rivals  []rival // who has what the job could have: victims, the cheapest first, then places kept and starts, the last first
-	starts  int     // where these begin
-	won     []int32 // by job of the window: which of the winners it is, or -1
-	wins    []place.Held
-	own     place.Held // the place that is kept for the job
-	order   []int32
-	found   []int32
-	best    []int32
+	rest   *place.Residual // what is left to those who may have nobody stopped
+	seeker seeker
+	ways   []market.Variant // of the job that is looked at
+	spot                    // the place that was found last
+	known  spot
+	least  spot // with the cheapest victims
+	tries  int  // searches for a place, in the cycle
+	failed map[failure]bool
+	rivals []rival // who has what the job could have: victims, the cheapest first, then places kept and starts, the last first
+	starts int     // where these begin
+	won    []int32 // by job of the window: which of the winners it is, or -1
+	wins   []place.Held
+	own    place.Held // the place that is kept for the job
+	order  []int32
+	found  []int32
+	best   []int32
 
 	spares []spare // what stops have freed, and nobody has taken
 	waits  []Preemption

@@ -16,7 +16,6 @@ type window struct {
 	jobs         []*Job
 	index        []int            // by job: its index in the queue, and in the decisions
 	variants     []market.Variant // of all jobs; reservations binds them
-	ways         []way            // by variant
 	variantStart []int32          // by job: its first variant, and one more
 	next         int              // index in the queue of the first job behind the window
 	wanting      int              // jobs that the window has fewer than it should, for lack of time
@@ -35,19 +34,8 @@ type window struct {
 	passed       []int // decisions on jobs that take no part for their quotas' sake
 }
 
-// way is which of the window's jobs a variant is of, and which of its requests.
-type way struct{ job, alternative int32 }
-
 func (w *window) remove(from int) {
-	w.variants, w.ways, w.variantStart = w.variants[:from], w.ways[:from], w.variantStart[:len(w.variantStart)-1]
-}
-
-// addVariant adds a variant to those of the job, which begin at from.
-func (w *window) addVariant(spec place.Spec, job *Job, from int, of way) {
-	w.variants = append(w.variants, market.Variant{
-		Spec: spec, Rank: len(w.variants) - from, Priority: max(job.Priority, 1), Limit: job.TimeLimit,
-	})
-	w.ways = append(w.ways, of)
+	w.variants, w.variantStart = w.variants[:from], w.variantStart[:len(w.variantStart)-1]
 }
 
 // variantsOf are the variants of job j of the window.
@@ -56,7 +44,7 @@ func (w *window) variantsOf(j int) []market.Variant {
 }
 
 // jobOf is the job that a bid is of.
-func (w *window) jobOf(b *market.Bid) int { return int(w.ways[b.Job].job) }
+func (w *window) jobOf(b *market.Bid) int { return int(w.variants[b.Job].Job) }
 
 // contiguous is the job as if it had asked for consecutive nodes in all its ways.
 func contiguous(job *Job) *Job {

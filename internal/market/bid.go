@@ -175,9 +175,11 @@ type Space struct {
 }
 
 // Variant is one way to meet a job of a window. Those of a job come one after the other,
-// the one that it likes best first; at most one of them wins. They differ in Spec, Rank,
-// Fixed and Offer only.
+// the one that it likes best first; at most one of them wins. They differ in Alternative, Spec,
+// Rank, Fixed and Offer only.
 type Variant struct {
+	// Job and Alternative are the caller's: which of its jobs, and which of that job's requests.
+	Job, Alternative int32
 	// Spec is what is asked for; the zero Spec makes no bid. Its Eligible is compared by
 	// address: two variants with the same mask should have the same pointer. Of its Blocks, if
 	// not 0, bids may have one more.

@@ -18,7 +18,7 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 		g.drafts = append(g.drafts[:cap(g.drafts)], draft{})
 	}
 	g.drafts = g.drafts[:0]
-	g.favoured = append(g.favoured[:0], make([]bool, len(g.variants))...)
+	g.favoured = append(g.favoured[:0], make([]bool, len(g.jobs))...)
 	best := 0
 	for i := range n {
 		g.drafts = g.drafts[:i+1]
@@ -44,10 +44,12 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 func (g *Generator) orderDraft(i, best int) bool {
 	d := &g.drafts[i]
 	if d.order = d.order[:0]; i < 3 {
-		d.order = g.appendJobs(d.order)
+		for j := range g.jobs {
+			d.order = append(d.order, int32(j))
+		}
 		switch i {
 		case 1:
-			slices.SortStableFunc(d.order, func(a, b int32) int { return g.flexibility(g.easy[a]) - g.flexibility(g.easy[b]) })
+			slices.SortStableFunc(d.order, func(a, b int32) int { return g.flexibility(g.jobs[a].easy) - g.flexibility(g.jobs[b].easy) })
 		case 2:
 			slices.SortStableFunc(d.order, func(a, b int32) int { return cmp.Compare(g.density(b), g.density(a)) })
 		}
@@ -78,8 +80,10 @@ func (g *Generator) orderDraft(i, best int) bool {
 // loser is the first job in queue order that got nothing in d and has not been
 // moved to the front before.
 func (g *Generator) loser(d *draft) (int32, bool) {
-	for j := 0; j < len(g.variants); j = NextJob(g.variants, j) {
-		if !g.favoured[j] && g.specs[g.easy[j]].Nodes.Min > 0 && !g.served(d, int32(j)) {
+	for j := range g.jobs {
+		x := &g.jobs[j]
+		served := slices.ContainsFunc(d.got[x.first:x.to], func(s share) bool { return !s.empty() })
+		if !g.favoured[j] && g.specs[x.easy].Nodes.Min > 0 && !served {
 			return int32(j), true
 		}
 	}
@@ -98,22 +102,17 @@ func (g *Generator) flexibility(j int32) int {
 	return 2
 }
 
-// findEasy sets g.easy: by first variant, the one of the job's valid variants with the fewest
-// special wishes, which says when a draft that serves the hard jobs first comes to it.
-func (g *Generator) findEasy() {
-	g.easy = g.easy[:0]
-	for j := range g.variants {
-		g.easy = append(g.easy, int32(j))
-	}
-	for j := 0; j < len(g.variants); j = NextJob(g.variants, j) {
-		for k := j + 1; k < NextJob(g.variants, j); k++ {
-			if g.specs[k].Nodes.Min == 0 {
-				continue
-			}
-			if e := g.easy[j]; g.specs[e].Nodes.Min == 0 || g.flexibility(int32(k)) > g.flexibility(e) {
-				g.easy[j] = int32(k)
+// findJobs sets g.jobs.
+func (g *Generator) findJobs() {
+	g.jobs = g.jobs[:0]
+	for j := 0; j < len(g.variants); {
+		x := job{int32(j), int32(NextJob(g.variants, j)), int32(j)}
+		for k := x.first + 1; k < x.to; k++ {
+			if g.specs[k].Nodes.Min > 0 && (g.specs[x.easy].Nodes.Min == 0 || g.flexibility(k) > g.flexibility(x.easy)) {
+				x.easy = k
 			}
 		}
+		g.jobs, j = append(g.jobs, x), int(x.to)
 	}
 }
 
@@ -125,7 +124,7 @@ func (g *Generator) runDraft(d *draft, thrifty bool) {
 	d.got = append(d.got[:0], make([]share, len(g.variants))...)
 	d.segs, d.worth, d.lost = d.segs[:0], 0, len(d.order)
 	for _, j := range d.order {
-		if g.specs[g.easy[j]].Nodes.Min == 0 { // no valid request
+		if g.specs[g.jobs[j].easy].Nodes.Min == 0 { // no valid request
 			continue
 		}
 		if g.opts.stopped() {
@@ -138,24 +137,6 @@ func (g *Generator) runDraft(d *draft, thrifty bool) {
 		}
 	}
 	g.raiseGPUs(d)
-}
-
-// appendJobs appends the first variant of each job, in queue order.
-func (g *Generator) appendJobs(dst []int32) []int32 {
-	for j := 0; j < len(g.variants); j = NextJob(g.variants, j) {
-		dst = append(dst, int32(j))
-	}
-	return dst
-}
-
-// served reports whether the job whose first variant is j has got something in d.
-func (g *Generator) served(d *draft, j int32) bool {
-	for k := int(j); k < NextJob(g.variants, int(j)); k++ {
-		if !d.got[k].empty() {
-			return true
-		}
-	}
-	return false
 }
 
 // tryInDraft gives variant j a place on what is left, if there is one.
@@ -174,11 +155,11 @@ func (g *Generator) tryInDraft(d *draft, j int32, greedy bool) bool {
 	return true
 }
 
-// turns are the variants of the job whose first is j in the order in which a draft tries them.
+// turns are the variants of job j in the order in which a draft tries them.
 func (g *Generator) turns(j int32, thrifty bool) []int32 {
 	g.turn = g.turn[:0]
-	for k := int(j); k < NextJob(g.variants, int(j)); k++ {
-		g.turn = append(g.turn, int32(k))
+	for k := g.jobs[j].first; k < g.jobs[j].to; k++ {
+		g.turn = append(g.turn, k)
 	}
 	if len(g.turn) > 1 && thrifty {
 		slices.SortStableFunc(g.turn, func(a, b int32) int { return cmp.Compare(g.needs(a), g.needs(b)) })
@@ -218,15 +199,15 @@ func setGPUs(segs []nodeset.Segment, gpus int) {
 	}
 }
 
-// density is the priority of the job whose first variant is j for what it needs at least.
+// density is the priority of job j for what it needs at least.
 func (g *Generator) density(j int32) float64 {
-	least := math.Inf(1)
-	for k := int(j); k < NextJob(g.variants, int(j)); k++ {
+	least, x := math.Inf(1), &g.jobs[j]
+	for k := x.first; k < x.to; k++ {
 		if g.specs[k].Nodes.Min > 0 {
-			least = min(least, g.needs(int32(k)))
+			least = min(least, g.needs(k))
 		}
 	}
-	return float64(g.variants[j].Priority) / least
+	return float64(g.variants[x.first].Priority) / least
 }
 
 // needs is which part of all free cores and GPUs variant j needs.

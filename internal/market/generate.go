@@ -40,7 +40,7 @@ func (g *Generator) begin(space *Space, variants []Variant, o Options, book *Boo
 		narrow(&space.Quotas, &s, variants[i].Crosses)
 		g.specs = append(g.specs, s)
 	}
-	g.findEasy()
+	g.findJobs()
 	g.views.Reset(space.Now, space.Left)
 	g.views.Limit(&space.Quotas)
 	g.scans.scans.Reset()

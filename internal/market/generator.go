@@ -41,8 +41,8 @@ type Generator struct {
 	rest     place.Residual
 	placer   place.Placer
 	drafts   []draft
-	favoured []bool // by first variant: jobs that a draft has moved to the front
-	easy     []int32
+	favoured []bool // by job: those that a draft has moved to the front
+	jobs     []job
 	turn     []int32        // a job's variants in the order in which a draft tries them
 	raising  bool           // bids get all free GPUs of their nodes
 	part     place.Spec     // scratch
@@ -59,13 +59,17 @@ type Generator struct {
 	cheapest          []int32          // its bids that start at the least cost, where prices say so
 }
 
+// job is a job of the window: its variants, and that of the valid ones with the fewest special
+// wishes, which says when a draft that serves the hard jobs first comes to it.
+type job struct{ first, to, easy int32 }
+
 // A draft is a schedule of the whole window made job after job, each on what the
 // earlier ones left. The papers' "SLURM bids" (aucsched1, section 5) come from one
 // draft in queue order; several orders, and moving a job that came off badly to
 // the front of the next one (squeaky wheel optimisation, Joslin and Clements
 // 1999), find allocations that leave room for each other.
 type draft struct {
-	order []int32 // jobs, by their first variants
+	order []int32 // jobs
 	// got[j] is what variant j got, at most one of a job: segs[got[j].first:got[j].last].
 	got   []share
 	segs  []nodeset.Segment

@@ -79,7 +79,7 @@ func (b *Builder) Build(space *Space, variants []Variant, book *Book, required [
 	m.ColName, m.RowName = m.ColName[:0], m.RowName[:0]
 	b.sharing.reset(space.Now)
 	b.setCells(space.Now.Len(), book)
-	if err := b.setMost(space, variants, book); err != nil {
+	if err := b.setMost(space, variants, book, m); err != nil {
 		return err
 	}
 	b.setRows(space, m)
@@ -211,7 +211,7 @@ func (b *Builder) addRow(m *ipmodel.Model, capacity int64, needed bool) {
 
 // setMost sets b.most: of each row what bids of each group take at most, summed up. Cores and GPUs
 // have rows whatever is bid.
-func (b *Builder) setMost(space *Space, variants []Variant, book *Book) error {
+func (b *Builder) setMost(space *Space, variants []Variant, book *Book, m *ipmodel.Model) error {
 	size, first := b.quotas(space)+len(space.Quotas.Unit), more*len(b.cells)
 	b.most = append(b.most[:0], make([]int64, size)...)
 	for i := range first {
@@ -221,8 +221,8 @@ func (b *Builder) setMost(space *Space, variants []Variant, book *Book) error {
 		return nil
 	}
 	b.group, b.by = append(b.group[:0], b.most...), append(b.by[:0], make([]int32, size)...)
-	for j := 0; j < len(variants); j = NextJob(variants, j) {
-		for i := book.JobStart[j]; i < book.JobStart[NextJob(variants, j)]; i++ {
+	for j := range m.Groups() {
+		for i := m.GroupStart[j]; i < m.GroupStart[j+1]; i++ {
 			b.take(space, variants, book, int(i), more)
 			for _, x := range b.taken {
 				if x.units > math.MaxInt32 {
@@ -366,7 +366,7 @@ func (b *Builder) setShares(space *Space, variants []Variant, book *Book, m *ipm
 	if x.resource < 0 {
 		return
 	}
-	x.collect(space.Now, variants, book)
+	x.collect(space.Now, variants, book, m)
 	for from := 0; from < len(x.bids); {
 		to := from + 1
 		for to < len(x.bids) && x.bids[to].node == x.bids[from].node {
@@ -392,11 +392,11 @@ func (x *sharing) reset(now *nodeset.Table) {
 }
 
 // collect finds the bids for shares, by node and GPU, and what others take of these nodes' GPUs.
-func (x *sharing) collect(now *nodeset.Table, variants []Variant, book *Book) {
+func (x *sharing) collect(now *nodeset.Table, variants []Variant, book *Book, m *ipmodel.Model) {
 	x.bids, x.wholes = x.bids[:0], x.wholes[:0]
 	x.marked = append(x.marked[:0], make([]bool, now.Len())...)
-	for j, job := 0, int32(0); j < len(variants); j, job = NextJob(variants, j), job+1 {
-		for i := book.JobStart[j]; i < book.JobStart[NextJob(variants, j)]; i++ {
+	for job := range int32(m.Groups()) {
+		for i := m.GroupStart[job]; i < m.GroupStart[job+1]; i++ {
 			v := &variants[book.Bids[i].Job]
 			if share := now.ShareOf(v.Spec.More()); share > 0 {
 				s := book.Allocation(int(i))[0]
@@ -408,8 +408,8 @@ func (x *sharing) collect(now *nodeset.Table, variants []Variant, book *Book) {
 	if len(x.bids) == 0 {
 		return
 	}
-	for j, job := 0, int32(0); j < len(variants); j, job = NextJob(variants, j), job+1 {
-		for i := book.JobStart[j]; i < book.JobStart[NextJob(variants, j)]; i++ {
+	for job := range int32(m.Groups()) {
+		for i := m.GroupStart[job]; i < m.GroupStart[job+1]; i++ {
 			for _, s := range book.Allocation(int(i)) {
 				for n := s.First; n <= s.Last && s.GPUs > 0; n++ {
 					if x.marked[n] {
