@@ -139,10 +139,7 @@ func (f *leftovers) full(job *Job) bool {
 // fillRead is fill for the job that was read last and that d is on, in ways of its own.
 func (f *leftovers) fillRead(s *Snapshot, job *Job, d *Decision, p *Plan) error {
 	w := &f.in.window
-	from := w.addRead(s, job)
-	for k := from; k < len(w.variants); k++ {
-		w.variants[k].Crosses = f.in.reservations.crosses(s, job)
-	}
+	from := w.addRead(s, job, f.in.reservations.crosses(s, job))
 	err := f.fill(job, from, len(w.variants), d, p)
 	if !d.Start && d.Why != TimedOut {
 		d.waits(f.why(s, s.Pending[d.Job], w.variants[from:]))
@@ -195,7 +192,7 @@ func (f *leftovers) why(s *Snapshot, asked *Job, ways []market.Variant) verdict 
 	void := len(ways) > 0 && !ways[0].Spec.Valid()   // its place was kept, and is another's now
 	if void || w.scarce.ranges && asked.hasRange() { // not the number of GPUs that is best for all
 		w.normal.read(asked)
-		from := w.addRead(s, asked)
+		from := w.addRead(s, asked, 0)
 		defer w.remove(from)
 		ways = w.variants[from:]
 	}

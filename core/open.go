@@ -110,12 +110,15 @@ func (w *window) addVariants(s *Snapshot, job *Job) {
 	w.variantStart = append(w.variantStart, int32(len(w.variants)))
 }
 
-// addRead is addVariants for a job outside the window, which are taken out again with remove. It returns
-// the first of them.
-func (w *window) addRead(s *Snapshot, job *Job) (from int) {
+// addRead is addVariants for a job outside the window, which runs into the first crosses reservations.
+// They are taken out again with remove. It returns the first of them.
+func (w *window) addRead(s *Snapshot, job *Job, crosses int) (from int) {
 	from = len(w.variants)
 	w.normal.distinct(&w.answers, w.opts.ContiguousOnly)
 	w.addVariants(s, job)
+	for k := from; k < len(w.variants); k++ {
+		w.variants[k].Crosses = crosses
+	}
 	return from
 }
 

@@ -386,11 +386,8 @@ func (x *preemption) serve(s *Snapshot, j int, d *Decision, left *leftovers, in 
 		return nil
 	}
 	w.normal.read(job)
-	first := w.addRead(s, job)
+	first := w.addRead(s, job, in.reservations.crosses(s, job))
 	x.ways = append(x.ways[:0], w.variants[first:]...)
-	for k := range x.ways {
-		x.ways[k].Crosses = in.reservations.crosses(s, job)
-	}
 	w.remove(first)
 	x.seeker.placer.By(nil, job.TimeLimit)
 	kept := in.reservations.holds(j, &x.own) // it is the job's to give up
