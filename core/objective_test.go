@@ -68,7 +68,7 @@ func TestWeightsAreExact(t *testing.T) {
 		var products []*big.Int
 		for range rapid.IntRange(1, 200).Draw(r, "jobs") {
 			job := &Job{Priority: rng.Int64N(1<<priorityBits) + 1, Request: bids.Request{Cores: int(rng.Int64N(1<<coreBits-1) + 1)}}
-			w.jobs, w.variants = append(w.jobs, job), append(w.variants, market.Variant{})
+			w.jobs, w.variants = append(w.jobs, job), append(w.variants, market.Variant{Job: int32(len(w.jobs))})
 			product := new(big.Int).Mul(big.NewInt(job.Priority), big.NewInt(int64(job.Cores)))
 			products = append(products, product)
 			sum.Add(sum, product)
