@@ -152,7 +152,7 @@ func (b *bed) restartServer() {
 
 func (b *bed) await() {
 	require.Eventually(b.t, func() bool {
-		_, err := b.CoreV1().Namespaces().Get(ctx(), "default", metav1.GetOptions{})
+		_, err := b.Discovery().RESTClient().Get().AbsPath("/readyz").DoRaw(ctx())
 		return err == nil
 	}, 2*time.Minute, 100*time.Millisecond, "kube-apiserver")
 }
@@ -190,13 +190,15 @@ func (b *bed) apply(file string) {
 	}
 }
 
-// controller is the path of aucsched-kube: AUCSCHED_KUBE, or built for this run.
-var controller = sync.OnceValues(func() (string, error) {
+// program is the path of aucsched-kube: AUCSCHED_KUBE, or built for this run.
+var program = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv("AUCSCHED_KUBE"); path != "" {
 		return path, nil
 	}
 	path := filepath.Join(os.TempDir(), fmt.Sprint("aucsched-kube-", os.Getpid()))
-	out, err := exec.Command("go", "build", "-o", path, "./cmd/aucsched-kube").CombinedOutput()
+	build := exec.Command("go", "build", "-o", path, "./cmd/aucsched-kube")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the Dockerfile does
+	out, err := build.CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("%w: %s", err, out)
 	}
@@ -211,10 +213,27 @@ func TestMain(m *testing.M) {
 
 // controller starts an aucsched-kube with the rights that manifests/rbac.yaml gives it.
 func (b *bed) controller(name string, args ...string) *exec.Cmd {
-	program, err := controller()
+	path, err := program()
 	require.NoError(b.t, err)
 	args = append([]string{"--kubeconfig", b.path("aucsched.yaml"), "--listen", "", "--qps", "2000"}, args...)
-	return b.start(name, nil, program, args...)
+	return b.start(name, nil, path, args...)
+}
+
+// inImage starts an aucsched-kube as the image has it: alone below its root, with what a pod is given.
+func (b *bed) inImage(listen string) {
+	path, err := program()
+	require.NoError(b.t, err)
+	text, err := os.ReadFile(path)
+	require.NoError(b.t, err)
+	certificate, err := os.ReadFile(b.path("certs/apiserver.crt"))
+	require.NoError(b.t, err)
+	const secrets = "image/var/run/secrets/kubernetes.io/serviceaccount"
+	require.NoError(b.t, os.MkdirAll(b.path(secrets), 0o700))
+	require.NoError(b.t, os.WriteFile(b.path("image/aucsched-kube"), text, 0o700))
+	b.write(secrets+"/ca.crt", string(certificate))
+	b.write(secrets+"/token", "aucsched")
+	b.start("aucsched", []string{"KUBECONFIG=", "KUBERNETES_SERVICE_HOST=127.0.0.1", fmt.Sprint("KUBERNETES_SERVICE_PORT=", b.port)},
+		"/usr/sbin/chroot", b.path("image"), "/aucsched-kube", "--listen", listen)
 }
 
 // addNode creates a node; kwok has it ready. The server may be away, and kwok may be faster.

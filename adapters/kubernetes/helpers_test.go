@@ -3,9 +3,8 @@
 package kube
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
+	"errors"
 	"testing"
 	"time"
 
@@ -13,12 +12,13 @@ import (
 	"github.com/aucsched/aucsched/adapters/kubernetes/model"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/kubernetes/fake"
-	clienttesting "k8s.io/client-go/testing"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 )
 
 const rack = kubetest.Rack
@@ -28,71 +28,87 @@ var (
 	number, drawn                    = kubetest.Number, kubetest.Drawn
 )
 
-// server is a fake API server: bindings and evictions do what they do on a real one.
+// server is a fake API server: bindings do what they do on a real one.
 type server struct {
-	*fake.Clientset
+	client.WithWatch
 	t      *testing.T
 	events *record.FakeRecorder
 	refuse func(pod string) error // what a binding of the pod is answered with
-	faults bytes.Buffer           // what is logged of them
 }
 
 func newServer(t *testing.T, objects ...runtime.Object) *server {
-	s := &server{Clientset: fake.NewClientset(objects...), t: t, events: record.NewFakeRecorder(10000),
-		refuse: func(string) error { return nil }}
-	podsResource := schema.GroupVersionResource{Version: "v1", Resource: "pods"}
-	s.PrependReactor("create", "pods", func(a clienttesting.Action) (bool, runtime.Object, error) {
-		switch a.GetSubresource() {
-		case "binding":
-			b := a.(clienttesting.CreateAction).GetObject().(*v1.Binding)
-			if err := s.refuse(b.Name); err != nil {
-				return true, nil, err
-			}
-			x, err := s.Tracker().Get(podsResource, b.Namespace, b.Name)
-			if err != nil {
-				return true, nil, err
-			}
-			p := x.(*v1.Pod).DeepCopy()
-			require.Empty(t, p.Spec.NodeName, "bound twice")
-			p.Spec.NodeName = b.Target.Name
-			return true, nil, s.Tracker().Update(podsResource, p, b.Namespace)
-		case "eviction":
-			e := a.(clienttesting.CreateAction).GetObject().(metav1.Object)
-			return true, nil, s.Tracker().Delete(podsResource, e.GetNamespace(), e.GetName())
+	s := &server{t: t, events: record.NewFakeRecorder(10000), refuse: func(string) error { return nil }}
+	bind := interceptor.Funcs{SubResourceCreate: func(ctx context.Context, c client.Client, name string, o, what client.Object,
+		options ...client.SubResourceCreateOption) error {
+		to, ok := what.(*v1.Binding)
+		if !ok {
+			return c.SubResource(name).Create(ctx, o, what, options...)
 		}
-		return false, nil, nil
-	})
+		if err := s.refuse(to.Name); err != nil {
+			return err
+		}
+		return s.setNode(to.Name, to.Target.Name)
+	}}
+	scheme := runtime.NewScheme()
+	require.NoError(t, clientgoscheme.AddToScheme(scheme))
+	s.WithWatch = fake.NewClientBuilder().WithScheme(scheme).WithRuntimeObjects(objects...).WithInterceptorFuncs(bind).Build()
 	return s
 }
 
+// setNode has a pod be on a node.
+func (s *server) setNode(pod, node string) error {
+	p := new(v1.Pod)
+	if err := s.Get(ctx(), client.ObjectKey{Namespace: "default", Name: pod}, p); err != nil {
+		return err
+	}
+	require.Empty(s.t, p.Spec.NodeName, "bound twice")
+	p.Spec.NodeName = node
+	return s.Update(ctx(), p)
+}
+
 // start runs a Scheduler until the test is over.
-func (s *server) start(change func(*Config)) *Scheduler {
+func (s *server) start(change func(*Config)) {
 	c := Config{Options: model.Options{SchedulerName: "aucsched", Topology: []string{rack, v1.LabelTopologyZone}}, Client: s,
-		Interval: 5 * time.Millisecond, Deadline: time.Second, Workers: 4, Events: s.events,
-		Log: slog.New(slog.NewTextHandler(&s.faults, &slog.HandlerOptions{Level: slog.LevelError}))}
+		Interval: 5 * time.Millisecond, Deadline: time.Second, Workers: 4, Events: s.events}
 	if change != nil {
 		change(&c)
 	}
-	x := &Scheduler{Config: c}
+	x, err := New(c)
+	require.NoError(s.t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() { done <- x.Run(ctx) }()
+	go func() {
+		var faults error
+		for ctx.Err() == nil {
+			if _, err := x.Reconcile(ctx, ctrl.Request{}); ctx.Err() == nil {
+				faults = errors.Join(faults, err)
+			}
+		}
+		done <- faults
+	}()
 	s.t.Cleanup(func() {
 		stop()
-		require.NoError(s.t, <-done)
-		require.Empty(s.t, s.faults.String(), "rounds failed")
+		require.NoError(s.t, <-done, "rounds failed")
 	})
-	return x
 }
 
 func (s *server) all() map[string]*v1.Pod {
-	l, err := s.CoreV1().Pods("").List(context.Background(), metav1.ListOptions{})
-	require.NoError(s.t, err)
+	var l v1.PodList
+	require.NoError(s.t, s.List(ctx(), &l))
 	all := make(map[string]*v1.Pod)
 	for i := range l.Items {
 		all[l.Items[i].Name] = &l.Items[i]
 	}
 	return all
+}
+
+// add creates a pod, and remove deletes some.
+func (s *server) add(p runtime.Object) { require.NoError(s.t, s.Create(ctx(), p.(client.Object))) }
+
+func (s *server) remove(names ...string) {
+	for _, name := range names {
+		require.NoError(s.t, s.Delete(ctx(), s.all()[name]))
+	}
 }
 
 // eventually waits until what is true of the pods, by name.

@@ -323,7 +323,7 @@ func (b *bed) podGroups(groups [][]*v1.Pod) {
 		made = append(made, fmt.Sprintf(`{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup,
 metadata: {name: %s, namespace: default}, spec: {minMember: %d, scheduleTimeoutSeconds: 10}}`, g[0].Labels[model.GroupLabel], len(g)))
 	}
-	b.createAll(PodGroups.GroupVersion().String(), PodGroups.Resource, made)
+	b.createAll(PodGroup.GroupVersion().String(), "podgroups", made)
 }
 
 // requests is how many requests the server has answered, without watches: those of the test and kwok too.
@@ -353,7 +353,7 @@ func TestPeers(t *testing.T) {
 		for _, work := range []struct {
 			name string
 			run  func(*testing.T, peer)
-		}{{"gangs", backlogOfGangs}, {"openb", backlogOfOpenb}, {"stream", streamOfGangs}, {"many", backlogOfMany}} {
+		}{{"gangs", backlogOfGangs}, {"openb", backlogOfOpenb}, {"stream", streamOfGangs}, {"priorities", priorities}, {"many", backlogOfMany}} {
 			if only := os.Getenv("WORK"); only == "" || slices.Contains(strings.Split(only, ","), work.name) {
 				t.Run(work.name+"/"+p.name, func(t *testing.T) { work.run(t, p) })
 			}
@@ -478,12 +478,25 @@ func usage(pods []v1.Pod) (gpus, cpus int64) {
 
 // streamOfGangs has a group come each 300 ms or so; it ends some seconds after its last pod was bound. Groups
 // that are not whole at the end count as waiting until then.
-func streamOfGangs(t *testing.T, p peer) {
+func streamOfGangs(t *testing.T, p peer) { stream(t, p, "mid") }
+
+// priorities is the same with groups of different priorities. Pods that are stopped are made anew.
+func priorities(t *testing.T, p peer) { stream(t, p, "low", "mid", "high") }
+
+func stream(t *testing.T, p peer, classes ...string) {
 	b := newBed(t)
 	machine(b, number("NODES", 100))
 	a := newAudit(b)
 	r := rand.New(rand.NewPCG(uint64(number("SEED", 1)), 4))
 	groups := gangs(r, number("GANGS", 300))
+	if len(classes) > 1 {
+		for _, g := range groups {
+			class := classes[r.IntN(len(classes))]
+			for _, x := range g {
+				x.Spec.PriorityClassName = class
+			}
+		}
+	}
 	b.podGroups(groups)
 	if p.adapt != nil {
 		p.adapt(b, groups)
@@ -492,10 +505,13 @@ func streamOfGangs(t *testing.T, p peer) {
 	schedulers := p.start(b)
 	time.Sleep(3 * time.Second)
 	type state struct {
-		came, whole time.Time
-		runs        time.Duration
-		over        bool
+		came, whole, made time.Time
+		runs              time.Duration
+		over              bool
+		pods              []*v1.Pod
+		gpus              int64
 	}
+	stops, lost := 0, 0.0 // pods, and GPU seconds of groups that were whole
 	states := make(map[string]*state)
 	var busy float64 // GPU seconds of whole groups
 	now := int64(0)
@@ -510,6 +526,21 @@ func streamOfGangs(t *testing.T, p peer) {
 			switch n := boundPods(members[name]); {
 			case s.over:
 				continue
+			case time.Since(s.made) > 2*time.Second && len(members[name]) < len(s.pods):
+				var again []*v1.Pod
+				for i, x := range s.pods {
+					if !slices.ContainsFunc(members[name], func(y v1.Pod) bool { return y.Name == x.Name }) {
+						stops++
+						x = x.DeepCopy()
+						x.Name = fmt.Sprint(name, "-again-", stops)
+						s.pods[i], again = x, append(again, x)
+					}
+				}
+				if !s.whole.IsZero() {
+					lost += float64(s.gpus) * time.Since(s.whole).Seconds()
+				}
+				b.create(again)
+				s.whole, s.made = time.Time{}, time.Now()
 			case s.whole.IsZero() && n > 0 && n == len(members[name]):
 				s.whole = time.Now()
 			case !s.whole.IsZero() && time.Since(s.whole) > s.runs:
@@ -537,8 +568,14 @@ func streamOfGangs(t *testing.T, p peer) {
 			look()
 			time.Sleep(min(250*time.Millisecond, max(0, time.Until(due))))
 		}
-		states[g[0].Labels[model.GroupLabel]] = &state{came: time.Now(), runs: time.Duration(5+r.IntN(20)) * time.Second}
+		s := &state{came: time.Now(), runs: time.Duration(5+r.IntN(20)) * time.Second, pods: g}
+		for _, x := range g {
+			q := x.Spec.Containers[0].Resources.Requests["nvidia.com/gpu"]
+			s.gpus += q.Value()
+		}
 		b.create(g)
+		s.made = time.Now()
+		states[g[0].Labels[model.GroupLabel]] = s
 	}
 	arrived := time.Since(begin)
 	for time.Since(begin) < 2*arrived && look() > 0 {
@@ -573,6 +610,6 @@ func streamOfGangs(t *testing.T, p peer) {
 	a.mu.Unlock()
 	require.Empty(t, faults)
 	t.Logf("| stream | %s | %d groups | %d never whole | %d in part at the end | mean wait %.1f s | p95 %.1f s | "+
-		"%.0f GPU s | %.0f s | %d requests | %s |", p.name,
-		len(states), never, part, mean, waits[len(waits)*95/100], busy, time.Since(begin).Seconds(), b.requests()-requests, costs(schedulers))
+		"%.0f GPU s | %d pods stopped | %.0f GPU s lost | %.0f s | %d requests | %s |", p.name,
+		len(states), never, part, mean, waits[len(waits)*95/100], busy, stops, lost, time.Since(begin).Seconds(), b.requests()-requests, costs(schedulers))
 }

@@ -9,8 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-	dynamicfake "k8s.io/client-go/dynamic/fake"
 )
 
 // Quotas are read from their ConfigMap.
@@ -28,9 +26,7 @@ func TestQuotas(t *testing.T) {
 func TestPodGroups(t *testing.T) {
 	group := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup",
 		"metadata": map[string]any{"name": "g", "namespace": "default"}, "spec": map[string]any{"minMember": int64(2)}}}
-	kinds := map[schema.GroupVersionResource]string{PodGroups: "PodGroupList"}
-	client := dynamicfake.NewSimpleDynamicClientWithCustomListKinds(runtime.NewScheme(), kinds, group)
-	s := newServer(t, append([]runtime.Object{aNode("n1")}, inGroup("g", 0, pods("g", 4, "cpu", "4")...)...)...)
-	s.start(func(c *Config) { c.Dynamic = client })
+	s := newServer(t, append([]runtime.Object{aNode("n1"), group}, inGroup("g", 0, pods("g", 4, "cpu", "4")...)...)...)
+	s.start(func(c *Config) { c.Groups = true })
 	s.bound(2)
 }

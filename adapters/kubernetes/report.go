@@ -11,11 +11,36 @@ import (
 
 	"github.com/aucsched/aucsched/adapters/kubernetes/model"
 	"github.com/aucsched/aucsched/core"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
+
+// What the process counts, beside what the manager does: rounds, their errors, and who is the leader.
+var (
+	podsBound  = counter("pods_bound_total", "pods that were bound")
+	bindErrors = counter("bind_errors_total", "pods that the server refused to bind")
+	evicted    = counter("pods_evicted_total", "pods that were evicted")
+	telling    = counter("tell_seconds_total", "time in which the Cluster was told the state")
+	deciding   = counter("decide_seconds_total", "time in which the Cluster decided")
+	waiting    = gauge("jobs_waiting", "groups, and pods without one, that wait")
+	pending    = gauge("pods_pending", "pods that are not bound")
+	refused    = gauge("pods_refused", "pending pods that are in no job: see their conditions")
+	broken     = gauge("groups_incomplete", "groups with fewer bound pods than they need")
+)
+
+func counter(name, help string) prometheus.Counter {
+	return promauto.With(metrics.Registry).NewCounter(prometheus.CounterOpts{Namespace: "aucsched_kube", Name: name, Help: help})
+}
+
+func gauge(name, help string) prometheus.Gauge {
+	return promauto.With(metrics.Registry).NewGauge(prometheus.GaugeOpts{Namespace: "aucsched_kube", Name: name, Help: help})
+}
 
 const (
 	sayAgain   = 30 * time.Second // after which a pod may be told something else
@@ -76,8 +101,7 @@ func (s *Scheduler) message(ctx context.Context, m *model.Model, w core.Waiting)
 func (s *Scheduler) say(ctx context.Context, p *v1.Pod, message string, loud bool) {
 	patch, _ := json.Marshal(map[string]any{"status": map[string]any{"conditions": []v1.PodCondition{{Type: v1.PodScheduled,
 		Status: v1.ConditionFalse, Reason: v1.PodReasonUnschedulable, Message: message, LastTransitionTime: metav1.Now()}}}})
-	_, err := s.Client.CoreV1().Pods(p.Namespace).Patch(ctx, p.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	if err != nil {
+	if s.Status().Patch(ctx, p.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, patch)) != nil {
 		return
 	}
 	if loud {

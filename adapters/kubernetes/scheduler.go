@@ -3,7 +3,7 @@
 // Package kube schedules the pods of a Kubernetes cluster with core.Cluster.
 //
 // Each round makes a model of the API's objects (package model), and of the model a Cluster. The Cluster
-// decides, and Scheduler binds, evicts and reports. A round ends when the informer shows what it did. So a
+// decides, and Scheduler binds, evicts and reports. A round ends when the cache shows what it did. So a
 // round depends on nothing but the objects and what the Cluster before it has learnt, and a new leader
 // goes on where the old one ended.
 package kube
@@ -13,9 +13,7 @@ import (
 	"errors"
 	"log/slog"
 	"maps"
-	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/aucsched/aucsched/adapters/kubernetes/model"
@@ -24,24 +22,30 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 )
 
-// PodGroups is the resource of pod groups, as coscheduling has it.
-var PodGroups = schema.GroupVersionResource{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Resource: "podgroups"}
+// PodGroup is the kind of pod groups, as coscheduling has it.
+var PodGroup = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}
+
+// tick is the most time between rounds.
+const tick = 5 * time.Second
 
 // Config is what a Scheduler needs.
 type Config struct {
 	model.Options
-	Client kubernetes.Interface
-	// Dynamic reads PodGroups; nil: there are none.
-	Dynamic dynamic.Interface
-	// Namespace and QuotaName name the ConfigMap of the quotas; without a name there are none.
+	client.Client
+	Events record.EventRecorder
+	// Groups says that the server has PodGroups.
+	Groups bool
+	// Namespace and QuotaName name the ConfigMap of the quotas.
 	Namespace, QuotaName string
 	// Interval is the least time between rounds, Deadline the most that a decision takes.
 	Interval, Deadline time.Duration
@@ -52,19 +56,14 @@ type Config struct {
 	Reservations int
 	// Workers bind and evict at once.
 	Workers int
-	Log     *slog.Logger
-	Events  record.EventRecorder
 }
 
-// Scheduler schedules pods until its context ends. There may be one at a time for a cluster.
+// Scheduler schedules pods. There may be one at a time for a cluster.
 type Scheduler struct {
 	Config
 	policy  core.Policy
 	cluster *core.Cluster // of this round
 	known   model.Cache
-	dirty   chan struct{}
-	filling atomic.Bool          // the caches, of a leader
-	shown   cache.Store          // pods as the informer shows them
 	since   map[string]time.Time // of groups that lack pods
 
 	explained   map[string]explained // by job
@@ -76,87 +75,101 @@ type Scheduler struct {
 	quotasOf string
 }
 
-// Run schedules until ctx ends; the caller is the leader all that time. It returns when nothing is being
-// bound any more.
-func (s *Scheduler) Run(ctx context.Context) error {
-	s.known, s.since, s.dirty = make(model.Cache), make(map[string]time.Time), make(chan struct{}, 1)
-	s.explained = make(map[string]explained)
-	s.filling.Store(true)
-	read, err := s.watch(ctx)
-	if err != nil {
-		return err
-	}
-	s.filling.Store(false)
+// New returns a Scheduler.
+func New(c Config) (*Scheduler, error) {
 	options := core.Preset("none")
-	options.Reservations, options.Estimates = s.Reservations, true
-	if s.policy, err = core.NewAuction(options, nil); err != nil {
-		return err
-	}
-	tick := time.NewTicker(5 * time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-s.dirty:
-		case <-tick.C:
-		}
-		begin := time.Now()
-		if err := s.round(ctx, read()); err != nil && ctx.Err() == nil {
-			s.Log.Error("a round failed; the next one begins anew", "error", err)
-			failed.Inc()
-			s.changed()
-		}
-		select {
-		case <-time.After(s.Interval - time.Since(begin)):
-		case <-ctx.Done():
-		}
-	}
+	options.Reservations, options.Estimates = c.Reservations, true
+	policy, err := core.NewAuction(options, nil)
+	return &Scheduler{Config: c, policy: policy, known: make(model.Cache), since: make(map[string]time.Time),
+		explained: make(map[string]explained)}, err
 }
 
-// Ready is the check of /readyz.
-func (s *Scheduler) Ready(*http.Request) error {
-	if s.filling.Load() {
-		return errors.New("the caches are not full yet")
+// AddTo has the manager's leader call Reconcile after each change of an object that a round looks at.
+func (s *Scheduler) AddTo(m ctrl.Manager) error {
+	slower := workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](s.Interval, tick)
+	b := ctrl.NewControllerManagedBy(m).Named(s.SchedulerName).WithOptions(controller.Options{RateLimiter: slower})
+	watched := []client.Object{&v1.Node{}, &v1.Pod{}, &policyv1.PodDisruptionBudget{}, &v1.ConfigMap{}}
+	if s.Groups {
+		g := new(unstructured.Unstructured)
+		g.SetGroupVersionKind(PodGroup)
+		watched = append(watched, g)
 	}
-	return nil
+	one := func(context.Context, client.Object) []ctrl.Request { return []ctrl.Request{{}} }
+	for _, x := range watched {
+		b.Watches(x, handler.EnqueueRequestsFromMapFunc(one))
+	}
+	return b.Complete(s)
 }
 
-// changed asks for a round.
-func (s *Scheduler) changed() {
-	select {
-	case s.dirty <- struct{}{}:
-	default:
+// read is what the cache has.
+func (s *Scheduler) read(ctx context.Context) (*model.Objects, error) {
+	var nodes v1.NodeList
+	var pods v1.PodList
+	var budgets policyv1.PodDisruptionBudgetList
+	err := errors.Join(s.List(ctx, &nodes), s.List(ctx, &pods), s.List(ctx, &budgets), s.readQuotas(ctx))
+	o := &model.Objects{Nodes: pointers(nodes.Items), Pods: pointers(pods.Items), Budgets: pointers(budgets.Items), Quotas: s.quotas}
+	if s.Groups {
+		var groups unstructured.UnstructuredList
+		groups.SetGroupVersionKind(PodGroup)
+		err = errors.Join(err, s.List(ctx, &groups))
+		o.Groups = make(map[string]int)
+		for _, g := range groups.Items {
+			if n, ok, _ := unstructured.NestedInt64(g.Object, "spec", "minMember"); ok {
+				o.Groups[g.GetNamespace()+"/"+g.GetName()] = int(n)
+			}
+		}
 	}
+	return o, err
 }
 
-// round has the Cluster decide on the objects, and does what it says. It returns when the informer shows
-// what was done, so that the next round sees it.
-func (s *Scheduler) round(ctx context.Context, o *model.Objects) error {
+func pointers[T any](items []T) (all []*T) {
+	for i := range items {
+		all = append(all, &items[i])
+	}
+	return all
+}
+
+// readQuotas reads the ConfigMap of the quotas, if it is there. Until it can be read those of before hold.
+func (s *Scheduler) readQuotas(ctx context.Context) error {
+	m := new(v1.ConfigMap)
+	err := s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.QuotaName}, m)
+	if text := m.Data["quotas.yaml"]; s.quotasOf != text && client.IgnoreNotFound(err) == nil {
+		s.quotasOf = text
+		if q, err := model.ReadQuotas(text); err != nil {
+			s.Events.Eventf(m, v1.EventTypeWarning, "InvalidQuotas", "%v", err)
+		} else {
+			s.quotas = q
+		}
+	}
+	return client.IgnoreNotFound(err)
+}
+
+// Reconcile is a round: the Cluster decides on the objects, and what it says is done. It returns when the
+// cache shows that, so that the next round sees it.
+func (s *Scheduler) Reconcile(ctx context.Context, _ ctrl.Request) (next ctrl.Result, err error) {
 	begin := time.Now()
+	o, err := s.read(ctx)
+	if err != nil {
+		return next, err
+	}
 	m, err := model.New(s.Options, o, begin, s.known,
 		core.ClusterOptions{Policy: s.policy, Continues: s.cluster, Deadline: s.Deadline, StrictPreemption: true})
 	if err != nil {
-		return err
+		return next, err
 	}
 	s.cluster = m.Cluster
 	told := time.Now()
 	cycle, err := s.cluster.Decide(ctx)
 	if err != nil {
-		return err
+		return next, err
 	}
-	rounds.Inc()
-	started.Add(float64(len(cycle.Starts)))
 	telling.Add(told.Sub(begin).Seconds())
 	deciding.Add(time.Since(told).Seconds())
 	waiting.Set(float64(m.Waiting - len(cycle.Starts)))
 	pending.Set(float64(m.Pending))
 	refused.Set(float64(len(m.Refused)))
 	broken.Set(float64(len(m.Broken)))
-	bindings, err := m.Bindings(cycle)
-	if err != nil {
-		return err
-	}
+	bindings := m.Bindings(cycle)
 	s.tell(ctx, m, cycle)
 	workqueue.ParallelizeUntil(ctx, s.Workers, len(bindings), func(i int) { s.bind(ctx, bindings[i].Pod, bindings[i].Node) })
 	for _, x := range cycle.Preempted {
@@ -171,37 +184,35 @@ func (s *Scheduler) round(ctx context.Context, o *model.Objects) error {
 			s.evict(ctx, pods, "GroupIncomplete", "the group has lacked pods for "+s.GangTimeout.String())
 		}
 	}
-	if len(cycle.Starts) > 0 || cycle.Stats.TimedOut > 0 {
-		s.changed() // there may be more to start
+	time.Sleep(time.Until(begin.Add(s.Interval)))
+	if len(cycle.Starts) > 0 || cycle.Stats.TimedOut > 0 { // there may be more to start
+		return ctrl.Result{RequeueAfter: time.Nanosecond}, nil
 	}
-	return nil
+	return ctrl.Result{RequeueAfter: tick}, nil
 }
 
 // bind binds a pod, and tries again until the server has said yes or no: the pod's place is its own
 // meanwhile, so that a group stays whole.
 func (s *Scheduler) bind(ctx context.Context, p *v1.Pod, node string) {
-	api := s.Client.CoreV1().Pods(p.Namespace)
 	binding := &v1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID},
 		Target: v1.ObjectReference{Kind: "Node", Name: node}}
-	bound := func(p *v1.Pod) bool { return p.Spec.NodeName != "" }
-	for wait := 50 * time.Millisecond; ctx.Err() == nil; wait = min(2*wait, 5*time.Second) {
-		err := api.Bind(ctx, binding, metav1.CreateOptions{})
+	settled := func(p *v1.Pod) bool { return p.Spec.NodeName != "" || p.DeletionTimestamp != nil }
+	for wait := 50 * time.Millisecond; ctx.Err() == nil; wait = min(2*wait, tick) {
+		err := s.SubResource("binding").Create(ctx, p, binding.DeepCopy())
 		if err == nil {
 			podsBound.Inc()
 			s.Events.Eventf(p, v1.EventTypeNormal, "Scheduled", "Successfully assigned %s/%s to %s", p.Namespace, p.Name, node)
-			s.await(ctx, p, bound)
+			s.await(ctx, p, settled)
 			return
 		}
 		switch apierrors.ReasonForError(err) {
-		case metav1.StatusReasonConflict, metav1.StatusReasonNotFound, metav1.StatusReasonInvalid, metav1.StatusReasonForbidden:
-			s.Log.Warn("not bound", "pod", p.Namespace+"/"+p.Name, "node", node, "error", err)
+		case metav1.StatusReasonConflict, metav1.StatusReasonNotFound: // it is bound, as an answer was lost, or is leaving
+			s.await(ctx, p, settled)
+			fallthrough
+		case metav1.StatusReasonInvalid, metav1.StatusReasonForbidden:
+			slog.Warn("not bound", "pod", p.Namespace+"/"+p.Name, "node", node, "error", err)
 			bindErrors.Inc()
-			if now, err := api.Get(ctx, p.Name, metav1.GetOptions{}); err == nil || apierrors.IsNotFound(err) {
-				if err == nil && now.UID == p.UID && bound(now) { // an answer before was lost
-					s.await(ctx, p, bound)
-				}
-				return
-			}
+			return
 		}
 		time.Sleep(wait) // the server may be away
 	}
@@ -214,11 +225,11 @@ func (s *Scheduler) evict(ctx context.Context, pods []*v1.Pod, reason, why strin
 		if p.DeletionTimestamp != nil {
 			return
 		}
-		err := s.Client.PolicyV1().Evictions(p.Namespace).Evict(ctx, &policyv1.Eviction{
+		err := s.SubResource("eviction").Create(ctx, p, &policyv1.Eviction{
 			ObjectMeta:    metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name},
 			DeleteOptions: &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &p.UID}}})
-		if err != nil && !apierrors.IsNotFound(err) {
-			s.Log.Warn("not evicted", "pod", p.Namespace+"/"+p.Name, "error", err)
+		if client.IgnoreNotFound(err) != nil {
+			slog.Warn("not evicted", "pod", p.Namespace+"/"+p.Name, "error", err)
 			return
 		}
 		evicted.Inc()
@@ -227,13 +238,13 @@ func (s *Scheduler) evict(ctx context.Context, pods []*v1.Pod, reason, why strin
 	})
 }
 
-// await waits until the informer shows what is true of the pod, or that the pod is gone.
+// await waits until the cache shows what is true of the pod, or that the pod is gone.
 func (s *Scheduler) await(ctx context.Context, p *v1.Pod, what func(*v1.Pod) bool) {
-	for ctx.Err() == nil {
-		x, ok, _ := s.shown.GetByKey(p.Namespace + "/" + p.Name)
-		if !ok || x.(*v1.Pod).UID != p.UID || what(x.(*v1.Pod)) {
+	for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
+		now := new(v1.Pod)
+		err := s.Get(ctx, client.ObjectKeyFromObject(p), now)
+		if apierrors.IsNotFound(err) || err == nil && (now.UID != p.UID || what(now)) {
 			return
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }

@@ -3,7 +3,6 @@
 package kube
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -40,11 +39,7 @@ func TestGangsStartWhole(t *testing.T) {
 	all := s.bound(3)
 	require.Empty(t, all["b-0"].Spec.NodeName)
 	s.told("b-1", "waits for 1 of 1 nodes with 8 cpu, held by group default/a until ")
-	for name := range all {
-		if strings.HasPrefix(name, "a-") {
-			require.NoError(t, s.CoreV1().Pods("default").Delete(context.Background(), name, metav1.DeleteOptions{}))
-		}
-	}
+	s.remove("a-0", "a-1", "a-2")
 	s.bound(2)
 }
 
@@ -57,8 +52,7 @@ func TestPreemption(t *testing.T) {
 	s.start(nil)
 	s.bound(4)
 	for _, p := range inGroup("high", 0, prioritized(7, pods("high", 1, "cpu", "8")...)...) {
-		_, err := s.CoreV1().Pods("default").Create(context.Background(), p.(*v1.Pod), metav1.CreateOptions{})
-		require.NoError(t, err)
+		s.add(p)
 	}
 	all := s.eventually(func(all map[string]*v1.Pod) bool { return all["high-0"].Spec.NodeName != "" })
 	whole := map[string]int{}
@@ -93,22 +87,16 @@ func TestLostAnswers(t *testing.T) {
 		if name != "a" {
 			return nil
 		}
-		resource := v1.SchemeGroupVersion.WithResource("pods")
 		if lost {
-			return apierrors.NewConflict(resource.GroupResource(), name, errors.New("bound already"))
+			return apierrors.NewConflict(v1.Resource("pods"), name, errors.New("bound already"))
 		}
 		lost = true
-		x, err := s.Tracker().Get(resource, "default", name)
-		require.NoError(t, err)
-		p := x.(*v1.Pod).DeepCopy()
-		p.Spec.NodeName = "n1"
-		require.NoError(t, s.Tracker().Update(resource, p, p.Namespace))
+		require.NoError(t, s.setNode(name, "n1"))
 		return apierrors.NewServiceUnavailable("away")
 	}
 	s.start(nil)
 	s.bound(1)
-	_, err := s.CoreV1().Pods("default").Create(context.Background(), aPod("b", "cpu", "4"), metav1.CreateOptions{})
-	require.NoError(t, err)
+	s.add(aPod("b", "cpu", "4"))
 	s.bound(2)
 }
 
@@ -117,12 +105,42 @@ func TestBrokenGroups(t *testing.T) {
 	s := newServer(t, append([]runtime.Object{aNode("n1")}, inGroup("g", 2, pods("g", 2, "cpu", "4")...)...)...)
 	s.start(func(c *Config) { c.GangTimeout = 300 * time.Millisecond })
 	s.bound(2)
-	ctx, c := context.Background(), s.CoreV1().Pods("default")
-	require.NoError(t, c.Delete(ctx, "g-0", metav1.DeleteOptions{}))
-	again := inGroup("g", 2, aPod("again", "cpu", "4"))[0].(*v1.Pod)
-	_, err := c.Create(ctx, again, metav1.CreateOptions{})
-	require.NoError(t, err)
+	s.remove("g-0")
+	s.add(inGroup("g", 2, aPod("again", "cpu", "4"))[0])
 	s.bound(2)
-	require.NoError(t, c.Delete(ctx, "again", metav1.DeleteOptions{}))
+	s.remove("again")
 	s.eventually(func(all map[string]*v1.Pod) bool { return len(all) == 0 })
+}
+
+// What joins a group that does not say how many it needs leaves the others where they are.
+func TestLatePods(t *testing.T) {
+	s := newServer(t, append([]runtime.Object{aNode("n1")}, inGroup("g", 0, pods("g", 2, "cpu", "4")...)...)...)
+	s.start(func(c *Config) { c.GangTimeout = time.Millisecond })
+	s.bound(2)
+	s.add(inGroup("g", 0, aPod("late", "cpu", "4"))[0])
+	s.told("late", "waits for 1 of 1 nodes with 4 cpu")
+	s.bound(2)
+}
+
+// A place is kept for a blocked pod if so many reservations are asked for, but not one that pods without an
+// end hold: those may stay for ever.
+func TestReservations(t *testing.T) {
+	hour, minute := int64(3600), int64(60)
+	for _, x := range []struct {
+		reservations int
+		runs, small  *int64 // for so long at most
+		starts       bool
+	}{{0, &hour, nil, true}, {16, &hour, nil, false}, {16, &hour, &minute, true}, {16, nil, nil, true}} {
+		running, big, small := aPod("running", "cpu", "6"), aPod("big", "cpu", "8"), aPod("small", "cpu", "2")
+		running.Spec.NodeName, running.CreationTimestamp = "n1", metav1.Now()
+		running.Spec.ActiveDeadlineSeconds, small.Spec.ActiveDeadlineSeconds = x.runs, x.small
+		s := newServer(t, aNode("n1"), running, big, small)
+		s.start(func(c *Config) { c.Reservations = x.reservations })
+		if x.starts {
+			require.NotEmpty(t, s.bound(2)["small"].Spec.NodeName)
+		} else {
+			s.told("small", "")
+			s.bound(1)
+		}
+	}
 }

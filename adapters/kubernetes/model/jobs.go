@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/aucsched/aucsched/core"
@@ -17,15 +18,12 @@ import (
 const (
 	maxParts = 16 // of one job
 	never    = core.NoTimeLimit * time.Second
-	maxSizes = 4 // of an elastic group that are tried
 )
 
 // job is what the Cluster knows as one: the pods of a group, or a pod without one.
 type job struct {
-	parts [][]*pod // by kind, as the job's components are
-	// each is how many pods a node gets, by way of a waiting job and by part; 0: as many as it gives cores.
-	each [][]int
-	end  time.Time // of a running job
+	parts [][]*pod  // by kind, as the job's components are
+	end   time.Time // of a running job
 }
 
 func (j *job) first() *pod  { return j.parts[0][0] }
@@ -158,51 +156,55 @@ func limit(pods []*pod) (longest time.Duration) {
 }
 
 // submitAll has the pods of a family that wait be jobs: as many of a group as have to start together, each
-// one that is over, or the pod without a group.
+// one that is over, or the pod without a group. A group that does not say how many is never in part: what
+// comes later starts together.
 func (m *Model) submitAll(id string, f *family) {
 	pods := slices.Concat(f.stay, f.wait)
-	if len(pods) == 0 {
-		return
-	}
-	least := m.least(pods)
+	least, told := m.least(pods)
 	need := least - len(f.stay)
-	if len(f.stay) > 0 && need > 0 {
+	if told && len(f.stay) > 0 && need > 0 {
 		for _, p := range f.stay {
 			m.Broken[p.group] = append(m.Broken[p.group], p.Pod)
 		}
+	}
+	if !told {
+		need = len(f.wait)
 	}
 	switch {
 	case len(f.wait) < need:
 		m.refuse(f.wait, fmt.Sprintf("%d of the %d pods of group %s are there", len(pods), least, pods[0].group))
 	case need <= 0:
 		for _, p := range f.wait {
-			m.submit("pod "+p.name(), []*pod{p}, 1, false)
+			m.submit("pod "+p.name(), []*pod{p}, false)
 		}
 	default:
 		if len(f.held) > 0 { // some of its pods are there, or are ending
 			id += " (missing pods)"
 		}
-		m.submit(id, f.wait, need, len(f.stay) > 0)
+		m.submit(id, f.wait[:need], told && len(f.stay) > 0)
+		m.refuse(f.wait[need:], "joins its group when that runs")
 	}
 }
 
-// least is how many pods of a family start together.
-func (m *Model) least(pods []*pod) int {
-	if n, ok := m.objects.Groups[pods[0].group]; ok {
-		return n
-	}
+// least is how many pods of a family start together, if it says so.
+func (m *Model) least(pods []*pod) (n int, told bool) {
 	for _, p := range pods {
-		if n := p.min(); n > 0 && p.group != "" {
-			return n
+		if n, told := m.objects.Groups[p.group]; told {
+			return n, true
+		}
+		for _, from := range []map[string]string{p.Labels, p.Annotations} {
+			if n, err := strconv.Atoi(from[MinLabel]); err == nil && n > 0 && p.group != "" {
+				return n, true
+			}
 		}
 	}
-	return len(pods)
+	return 0, false
 }
 
-// submit has need of the pods, or more, be a job that waits; first before all others.
-func (m *Model) submit(id string, pods []*pod, need int, first bool) {
+// submit has pods that start together be a job that waits; first before all others.
+func (m *Model) submit(id string, pods []*pod, first bool) {
 	j, p := &job{parts: byKind(pods)}, pods[0]
-	spec, why := m.spec(j, pods, need)
+	spec, why := m.spec(j)
 	if why == "" {
 		spec.ID, spec.Since, spec.TimeLimit, spec.Price = id, p.CreationTimestamp.UTC(), limit(pods), int64(len(pods))
 		spec.Priority, spec.Class, spec.Preempts = m.worth(p.priority()), m.class(p.priority()), m.preempts(j)
@@ -221,9 +223,10 @@ func (m *Model) submit(id string, pods []*pod, need int, first bool) {
 	m.jobs[id] = j
 }
 
-// spec is what a job of need of the pods, or more, asks for; or why that can't be said.
-func (m *Model) spec(j *job, pods []*pod, need int) (spec core.JobSpec, why string) {
-	for _, p := range pods {
+// spec is what a job asks for, or why that can't be said.
+func (m *Model) spec(j *job) (spec core.JobSpec, why string) {
+	for _, pods := range j.parts {
+		p := pods[0]
 		if p.refused != "" {
 			return spec, p.refused
 		}
@@ -234,51 +237,34 @@ func (m *Model) spec(j *job, pods []*pod, need int) (spec core.JobSpec, why stri
 	if len(j.parts) > maxParts {
 		return spec, fmt.Sprintf("the group has %d kinds of pods, more than %d", len(j.parts), maxParts)
 	}
-	for _, n := range sizes(need, len(pods)) {
-		if n > need && len(j.parts) > 1 {
-			continue // which of them start is for the user to say
-		}
-		for _, seats := range []bool{false, true} {
-			way, each, why := m.way(byKind(pods[:n]), seats)
-			if why != "" {
-				return spec, why
-			}
-			if !seats || slices.Contains(each, 0) {
-				spec.Alternatives, j.each = append(spec.Alternatives, way), append(j.each, each)
-			}
-		}
+	own, more, why := m.way(j.parts, false)
+	if more && why == "" {
+		var seats core.Way
+		seats, _, why = m.way(j.parts, true)
+		spec.Alternatives = []core.Way{seats}
 	}
-	own := spec.Alternatives[0]
 	spec.Request, spec.Components, spec.On, spec.Takes, spec.Counts = own.Request, own.Components, own.On, own.Takes, own.Counts
-	if spec.Alternatives = spec.Alternatives[1:]; len(spec.Components) == 0 {
-		spec.Prefer = m.prefers(pods[0])
+	if len(spec.Components) == 0 {
+		spec.Prefer = m.prefers(j.first())
 	}
-	return spec, ""
+	return spec, why
 }
 
-// sizes are how many pods of an elastic group to try, all first and the fewest last.
-func sizes(need, all int) (list []int) {
-	for k := range maxSizes {
-		list = append(list, all-(all-need)*k/(maxSizes-1))
-	}
-	return slices.Compact(list)
-}
-
-// way is a request that starts the pods together, and how many of each part a node gets: the same number
-// for all nodes of a part, the more the better. With seats, 0 of a part says that nodes may get different
-// numbers: a core of the request is a pod's seat then, and what the job is worth is not known.
-func (m *Model) way(parts [][]*pod, seats bool) (w core.Way, each []int, why string) {
+// way is a request that starts the pods together. All nodes of a part get the same number of them, the more
+// the better. With seats, nodes may get different numbers where more says so: a core of the request is a
+// pod's seat then, and what the job is worth is not known.
+func (m *Model) way(parts [][]*pod, seats bool) (w core.Way, more bool, why string) {
 	level := 0
 	var ways []core.Way
 	for _, pods := range parts {
 		p := pods[0]
 		on, within, why := m.near(p, m.on(p))
 		if why != "" {
-			return w, nil, why
+			return w, false, why
 		}
 		part, fit := core.Way{On: on}, int(min(m.fit(p), int64(len(pods))))
 		n := max(fit, 1)
-		for len(pods)%n != 0 || len(p.rows) > 0 && n > 1 {
+		for len(pods)%n != 0 {
 			n--
 		}
 		for _, key := range within {
@@ -288,9 +274,10 @@ func (m *Model) way(parts [][]*pod, seats bool) (w core.Way, each []int, why str
 			case key == v1.LabelHostname && len(parts) == 1:
 				n, fit = len(pods), 1
 			default:
-				return w, nil, "all on nodes of one " + key + ": that is not among the labels of --topology"
+				return w, false, "all on nodes of one " + key + ": that is not among the labels of --topology"
 			}
 		}
+		more = more || fit > 1
 		if seats && fit > 1 {
 			part.Cores, n = len(pods), 0
 		} else {
@@ -299,15 +286,14 @@ func (m *Model) way(parts [][]*pod, seats bool) (w core.Way, each []int, why str
 			part.MinGPUs = int(min(int64(n)*p.takes[gpus], math.MaxUint8))
 		}
 		part.Takes, part.Counts = uses(p.takes, n), uses(m.counts(p), n)
-		ways, each = append(ways, part), append(each, n)
+		ways = append(ways, part)
 	}
-	w = ways[0]
-	if w.Components = ways[1:]; len(w.Components) > 0 {
-		w.AllWithin = level
+	if w = ways[0]; len(ways) == 1 {
+		w.Within = level
 	} else {
-		w.Components, w.Within = nil, level
+		w.Components, w.AllWithin = ways[1:], level
 	}
-	return w, each, ""
+	return w, more, ""
 }
 
 // fit is how many pods like p the largest node has room for.

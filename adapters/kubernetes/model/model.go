@@ -45,23 +45,28 @@ type Model struct {
 	objects *Objects
 	now     time.Time
 	byName  map[string]*v1.Node
-	pods    []*pod           // those that wait, and bound, each as they came
-	bound   []*pod           // those that hold something of a node, whoever has bound them
-	rows    []row            // by name
-	units   map[string]int64 // of each resource, cores and gpus: so much is 1 of the Cluster's
-	most    map[string]int64 // of each of these: what the largest node has
+	pods    []*pod                      // those that wait, and bound, each as they came
+	bound   []*pod                      // those that hold something of a node, whoever has bound them
+	rows    []row                       // by name
+	rooms   map[string]map[string]int64 // what nodes have of each row
+	units   map[string]int64            // of each resource, cores and gpus: so much is 1 of the Cluster's
+	most    map[string]int64            // of each of these: what the largest node has
 	filters map[string][]string
 	budgets []term
-	ranks   []int32 // the priorities of pods, ascending
-	quota   quotaUse
+	ranks   []int32         // the priorities of pods, ascending
 	jobs    map[string]*job // those that run and those that wait
+	// used is what running jobs count against quotas. borrowers are by the class of a cohort the highest
+	// priority of those with which queues are above their nominal quota.
+	used      map[string]int64
+	borrowers map[int]int32
 }
 
 // New makes the model of objects, of which it sorts the nodes. known keeps what was made of pods.
 func New(o Options, objects *Objects, now time.Time, known Cache, options core.ClusterOptions) (m *Model, err error) {
 	m = &Model{Options: o, Refused: make(map[*v1.Pod]string), Broken: make(map[string][]*v1.Pod), objects: objects, now: now,
 		byName: make(map[string]*v1.Node), filters: make(map[string][]string), units: make(map[string]int64),
-		most: make(map[string]int64), jobs: make(map[string]*job)}
+		rooms: make(map[string]map[string]int64),
+		most:  make(map[string]int64), jobs: make(map[string]*job), used: make(map[string]int64), borrowers: make(map[int]int32)}
 	if m.Cluster, err = core.NewCluster(options); err != nil {
 		return nil, err
 	}
@@ -103,7 +108,9 @@ func New(o Options, objects *Objects, now time.Time, known Cache, options core.C
 
 // sortPods says which pods wait, and which hold something.
 func (m *Model) sortPods(known Cache) {
-	known.trim(len(m.objects.Pods))
+	if len(known) > 2*len(m.objects.Pods)+1000 { // most of them are gone
+		clear(known)
+	}
 	for _, p := range m.objects.Pods {
 		switch {
 		case p.Status.Phase == v1.PodSucceeded || p.Status.Phase == v1.PodFailed: // it holds nothing any more
@@ -132,9 +139,9 @@ type Binding struct {
 	Node string
 }
 
-// Bindings bind the pods of the jobs that a cycle starts. A group of which some pods are to be stopped
-// waits for the next cycle.
-func (m *Model) Bindings(cycle *core.Cycle) (all []Binding, err error) {
+// Bindings bind the pods of the jobs that a cycle starts: to the nodes of a part by their cores, of which
+// its pods have the same number each. A group of which some pods are to be stopped waits for the next cycle.
+func (m *Model) Bindings(cycle *core.Cycle) (all []Binding) {
 	stops := make(map[string]bool)
 	for _, x := range cycle.Preempted {
 		stops[m.jobs[x.Job].first().group] = true
@@ -145,11 +152,14 @@ func (m *Model) Bindings(cycle *core.Cycle) (all []Binding, err error) {
 			continue
 		}
 		for k, part := range append([]core.Start{start}, start.Components...) {
-			pods := j.parts[k]
+			sum, pods := 0, j.parts[k]
 			for _, share := range part.Nodes {
-				n := cmp.Or(j.each[start.Alternative][k], share.Cores)
-				if n > len(pods) {
-					return nil, fmt.Errorf("%s: part %d got more nodes than it has pods", start.Job, k)
+				sum += share.Cores
+			}
+			for _, share := range part.Nodes {
+				n := len(j.parts[k]) / len(part.Nodes)
+				if sum > 0 {
+					n = len(j.parts[k]) * share.Cores / sum
 				}
 				for _, p := range pods[:n] {
 					all = append(all, Binding{p.Pod, share.Node})
@@ -159,7 +169,7 @@ func (m *Model) Bindings(cycle *core.Cycle) (all []Binding, err error) {
 		}
 		j.end = start.End
 	}
-	return all, nil
+	return all
 }
 
 // Pods are the pods of a job, or nil.
@@ -207,7 +217,7 @@ func (m *Model) preempts(j *job) (classes uint64) {
 	if lowest := m.class(m.ranks[0]); strict {
 		classes = 1<<m.class(p.priority()) - 1<<lowest
 	}
-	for class, highest := range m.quota.borrowers {
+	for class, highest := range m.borrowers {
 		if strict && classes != 0 && p.priority() > highest || m.mayReclaim(j, class) {
 			classes |= 1 << class
 		}

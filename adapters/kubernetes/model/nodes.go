@@ -33,9 +33,7 @@ func (m *Model) setNodes() error {
 	rows := make(map[string]row)
 	for _, p := range m.pods {
 		for _, r := range p.rows {
-			if _, ok := rows[r.name]; !ok {
-				rows[r.name] = r
-			}
+			rows[r.name] = r
 		}
 		if m.ours(p.Pod) {
 			for name := range p.requests {
@@ -44,14 +42,15 @@ func (m *Model) setNodes() error {
 		}
 	}
 	for _, name := range sorted(rows) {
-		if len(m.most)+len(m.rows) < nodeset.MaxResources {
-			m.rows = append(m.rows, rows[name])
+		if len(m.most) < nodeset.MaxResources {
+			m.rows, m.most[name] = append(m.rows, rows[name]), 0
 		}
 	}
+	m.setRooms()
 	m.most[cores], m.most[gpus] = 0, 0
 	for name, most := range m.most {
 		for _, n := range m.objects.Nodes {
-			most = max(most, allocatable(n, name))
+			most = max(most, m.allocatable(n, name))
 		}
 		m.units[name] = unitOf(most, cmp.Or(map[string]int64{cores: math.MaxUint16, gpus: math.MaxUint8}[name], math.MaxInt32))
 		m.most[name] = most / m.units[name]
@@ -69,7 +68,6 @@ func (m *Model) setNodes() error {
 			to[at{p.Spec.NodeName, name}] += v
 		}
 	}
-	skews := m.skews()
 	var nodes []core.Node
 	var switches []nodeset.Switch
 	seen := make(map[string]int)
@@ -80,20 +78,13 @@ func (m *Model) setNodes() error {
 		x := core.Node{Name: n.Name, Down: n.Spec.Unschedulable || !ready(n), Resources: make(map[string]int64)}
 		x.Leaf, switches = m.leaf(n, seen, switches)
 		for name := range m.most {
-			switch v := left(name, allocatable(n, name)/m.units[name]); name {
+			switch v := left(name, m.allocatable(n, name)/m.units[name]); name {
 			case cores:
 				x.Cores = uint16(v)
 			case gpus:
 				x.GPUs = uint8(v)
 			default:
 				x.Resources[name] = v
-			}
-		}
-		for _, r := range m.rows {
-			if r.skew == 0 {
-				x.Resources[r.name] = left(r.name, apart)
-			} else {
-				x.Resources[r.name] = max(used[at{n.Name, r.name}], skews[r.name][n.Name])
 			}
 		}
 		if slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Effect == v1.TaintEffectPreferNoSchedule }) {
@@ -118,8 +109,10 @@ func unitOf(v, most int64) int64 {
 }
 
 // allocatable is what a node has in all, in the units of pod.requests.
-func allocatable(n *v1.Node, name string) (sum int64) {
-	switch {
+func (m *Model) allocatable(n *v1.Node, name string) (sum int64) {
+	switch has := m.rooms[name]; {
+	case has != nil:
+		return has[n.Name]
 	case strings.HasPrefix(name, hostPort):
 		return 1
 	case name == cores:

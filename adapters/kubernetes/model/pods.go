@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -138,29 +137,13 @@ func room(name string, q resource.Quantity) int64 {
 	return max(0, v)
 }
 
-// min is how many pods of the pod's group it says start together; 0: it does not say.
-func (p *pod) min() int {
-	for _, from := range []map[string]string{p.Labels, p.Annotations} {
-		if n, err := strconv.Atoi(from[MinLabel]); err == nil && n > 0 {
-			return n
-		}
-	}
-	return 0
-}
-
 func (p *pod) name() string    { return p.Namespace + "/" + p.Name }
 func (p *pod) priority() int32 { return corev1.PodPriority(p.Pod) }
 
 // Cache keeps what was made of pods.
 type Cache map[types.UID]*pod
 
-// trim forgets all if most of the pods are gone.
-func (c Cache) trim(pods int) {
-	if len(c) > 2*pods+1000 {
-		clear(c)
-	}
-}
-
+// of is what was made of a pod.
 func (c Cache) of(p *v1.Pod) *pod {
 	if x := c[p.UID]; x != nil && x.ResourceVersion == p.ResourceVersion && x.Name == p.Name {
 		x.Pod = p

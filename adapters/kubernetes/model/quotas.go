@@ -3,6 +3,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -117,21 +118,11 @@ func (m *Model) countsOf(j *job) map[string]int64 {
 	return sum
 }
 
-// quotaUse is what queues may always use, what running jobs count, and by the class of a cohort the highest
-// priority of those with which queues are above their nominal quota.
-type quotaUse struct {
-	nominal, used map[string]int64
-	borrowers     map[int]int32
-}
-
 // setQuotas has the limits of queues and cohorts.
-func (m *Model) setQuotas() error {
-	nominal := make(map[string]int64)
-	m.quota = quotaUse{nominal, make(map[string]int64), make(map[int]int32)}
+func (m *Model) setQuotas() (err error) {
 	limits := make(map[string]int64)
 	for _, x := range m.objects.Quotas.Queues {
 		for name, amount := range x.Nominal {
-			nominal[x.own(name)] = whole(name, amount)
 			limits[x.shared(name)] += whole(name, amount)
 		}
 	}
@@ -144,23 +135,21 @@ func (m *Model) setQuotas() error {
 		}
 	}
 	for _, name := range sorted(limits) {
-		if err := m.Cluster.SetQuota(name, limits[name]); err != nil {
-			return err
-		}
+		err = cmp.Or(err, m.Cluster.SetQuota(name, limits[name]))
 	}
-	return nil
+	return err
 }
 
 // count counts a running job. If its queue is above the nominal quota with it, it is of the class of the
 // cohort, which is below all priorities.
 func (m *Model) count(s *core.Start) {
-	u, first := &m.quota, m.jobs[s.Job].first()
-	if x := m.objects.Quotas.queue(first); x != nil && x.Cohort != "" && u.exceeds(s.Counts, x) {
+	first := m.jobs[s.Job].first()
+	if x := m.objects.Quotas.queue(first); x != nil && x.Cohort != "" && m.exceeds(s.Counts, x) {
 		s.Class, _ = slices.BinarySearch(m.objects.Quotas.cohorts(), x.Cohort)
-		u.borrowers[s.Class] = max(u.borrowers[s.Class], first.priority())
+		m.borrowers[s.Class] = max(m.borrowers[s.Class], first.priority())
 	}
 	for name, v := range s.Counts {
-		u.used[name] += v
+		m.used[name] += v
 	}
 }
 
@@ -168,13 +157,13 @@ func (m *Model) count(s *core.Start) {
 // has room for it, so that the cohort has lent what is its own.
 func (m *Model) mayReclaim(j *job, class int) bool {
 	x := m.objects.Quotas.queue(j.first())
-	return x != nil && x.Cohort == m.objects.Quotas.cohorts()[class] && !m.quota.exceeds(m.countsOf(j), x)
+	return x != nil && x.Cohort == m.objects.Quotas.cohorts()[class] && !m.exceeds(m.countsOf(j), x)
 }
 
 // exceeds reports whether a queue that counts more uses more than its nominal quota.
-func (u *quotaUse) exceeds(more map[string]int64, x *Queue) bool {
-	for name := range x.Nominal {
-		if n := x.own(name); more[n] > 0 && u.used[n]+more[n] > u.nominal[n] {
+func (m *Model) exceeds(more map[string]int64, x *Queue) bool {
+	for name, nominal := range x.Nominal {
+		if n := x.own(name); more[n] > 0 && m.used[n]+more[n] > whole(name, nominal) {
 			return true
 		}
 	}

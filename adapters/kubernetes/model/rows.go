@@ -108,6 +108,9 @@ func (m *Model) near(p *pod, on []string) (left, within []string, why string) {
 			}
 			within = append(within, t.TopologyKey)
 		}
+		if !slices.ContainsFunc(m.objects.Nodes, func(n *v1.Node) bool { return n.Labels[t.TopologyKey] != "" }) {
+			return nil, nil, "no node has a label " + t.TopologyKey
+		}
 		left = slices.DeleteFunc(left, func(name string) bool {
 			value, found := m.byName[name].Labels[t.TopologyKey]
 			return !found || len(values) > 0 && !values[value]
@@ -116,16 +119,11 @@ func (m *Model) near(p *pod, on []string) (left, within []string, why string) {
 	return left, within, ""
 }
 
-// skews are how many pods of each row of a spread a node may have, those that are not of the row taken
-// off.
-func (m *Model) skews() map[string]map[string]int64 {
-	all := make(map[string]map[string]int64)
+// setRooms has what each node has of each row: of a spread, those pods that are not of the row taken off.
+func (m *Model) setRooms() {
 	for i := range m.rows {
 		r := &m.rows[i]
-		if r.skew == 0 {
-			continue
-		}
-		count, others := make(map[string]int64), make(map[string]int64)
+		count, others, room := make(map[string]int64), make(map[string]int64), make(map[string]int64)
 		for _, p := range m.bound {
 			if r.selects(p.Pod) {
 				count[p.Spec.NodeName]++
@@ -138,11 +136,11 @@ func (m *Model) skews() map[string]map[string]int64 {
 				fewest = min(fewest, count[n.Name])
 			}
 		}
-		room := make(map[string]int64)
 		for _, n := range m.objects.Nodes {
-			room[n.Name] = max(0, fewest+r.skew-others[n.Name])
+			if room[n.Name] = apart; r.skew > 0 {
+				room[n.Name] = max(0, fewest+r.skew-others[n.Name])
+			}
 		}
-		all[r.name] = room
+		m.rooms[r.name] = room
 	}
-	return all
 }

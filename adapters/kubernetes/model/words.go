@@ -53,6 +53,8 @@ func (m *Model) lack(l *core.Lack) string {
 		_, name, _ := strings.Cut(row, ": ")
 		unit := quotaUnit(name)
 		return fmt.Sprintf("%s of %s of %s", quantity(name, missing*unit), quantity(name, l.Needs*unit), row)
+	case m.rooms[row] != nil:
+		return fmt.Sprintf("%d of %d nodes that anti-affinity and spread allow", missing, l.Needs)
 	case each > 0 && l.In == "nodes":
 		return fmt.Sprintf("%d of %d nodes with %s %s", missing, l.Needs, quantity(row, each*max(m.units[row], 1)), row)
 	case l.In == "cores":

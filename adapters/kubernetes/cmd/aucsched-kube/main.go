@@ -14,12 +14,13 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
-	"k8s.io/client-go/discovery"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
+	v1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	kube "github.com/aucsched/aucsched/adapters/kubernetes"
@@ -36,7 +37,7 @@ func main() {
 // run schedules while this process holds the lease, which it gives back when nothing is being bound any
 // more. A process that has lost it ends, since the next leader may decide already.
 func run(ctx context.Context) error {
-	s := &kube.Scheduler{Config: kube.Config{Log: slog.Default()}}
+	var s kube.Config
 	flag.StringVar(&s.SchedulerName, "scheduler-name", "aucsched", "schedule the pods with this schedulerName")
 	topology := flag.String("topology", "topology.kubernetes.io/rack,topology.kubernetes.io/zone",
 		"labels of nodes that say where they stand, from the smallest domain to the largest")
@@ -60,28 +61,49 @@ func run(ctx context.Context) error {
 		return err
 	}
 	config.QPS, config.Burst = float32(*qps), int(2**qps)
-	if s.Client, err = kubernetes.NewForConfig(config); err != nil {
-		return err
-	}
-	if ok, err := discovery.IsResourceEnabled(s.Client.Discovery(), kube.PodGroups); err == nil && ok { // else labels say it all
-		if s.Dynamic, err = dynamic.NewForConfig(config); err != nil {
-			return err
-		}
-	}
-	renew, retry, asLongAsItTakes := *lease*2/3, *lease/8, time.Duration(-1)
-	m, err := ctrl.NewManager(config, ctrl.Options{
+	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return fresh{to} })
+	renew, retry, asLongAsItTakes, yes, ping := *lease*2/3, *lease/8, time.Duration(-1), true, healthz.CheckHandler{Checker: healthz.Ping}
+	quotas := cache.Config{FieldSelector: fields.OneTermEqualSelector("metadata.name", s.QuotaName)}
+	options := ctrl.Options{
+		Cache: cache.Options{DefaultUnsafeDisableDeepCopy: &yes, ByObject: map[client.Object]cache.ByObject{
+			&v1.ConfigMap{}: {Namespaces: map[string]cache.Config{s.Namespace: quotas}}}},
+		Client:         client.Options{Cache: &client.CacheOptions{Unstructured: true}},
 		LeaderElection: *elect, LeaderElectionID: s.SchedulerName, LeaderElectionNamespace: s.Namespace,
 		LeaderElectionReleaseOnCancel: true, GracefulShutdownTimeout: &asLongAsItTakes,
 		LeaseDuration: lease, RenewDeadline: &renew, RetryPeriod: &retry,
-		Metrics: server.Options{BindAddress: cmp.Or(*listen, "0"), ExtraHandlers: map[string]http.Handler{
-			"/healthz": healthz.CheckHandler{Checker: healthz.Ping}, "/readyz": healthz.CheckHandler{Checker: s.Ready}}},
-	})
+		Metrics: server.Options{BindAddress: cmp.Or(*listen, "0"), ExtraHandlers: map[string]http.Handler{"/healthz": ping, "/readyz": ping}},
+	}
+	m, err := ctrl.NewManager(config, options)
+	for ; err != nil && ctx.Err() == nil; m, err = ctrl.NewManager(config, options) {
+		slog.Warn("the server does not say what it has", "error", err)
+		time.Sleep(time.Second)
+	}
 	if err != nil {
 		return err
 	}
-	s.Events = m.GetEventRecorderFor(s.SchedulerName)
-	if err := m.Add(manager.RunnableFunc(s.Run)); err != nil {
+	_, err = m.GetRESTMapper().RESTMapping(kube.PodGroup.GroupKind(), kube.PodGroup.Version)
+	if s.Groups = err == nil; err != nil && !meta.IsNoMatchError(err) { // without PodGroups labels say it all
+		return err
+	}
+	s.Client, s.Events = m.GetClient(), m.GetEventRecorderFor(s.SchedulerName)
+	scheduler, err := kube.New(s)
+	if err != nil {
+		return err
+	}
+	if err := scheduler.AddTo(m); err != nil {
 		return err
 	}
 	return m.Start(ctx)
+}
+
+// fresh has lists be those of now, not of any time: a leader before may have bound pods since.
+type fresh struct{ http.RoundTripper }
+
+func (f fresh) RoundTrip(r *http.Request) (*http.Response, error) {
+	if q := r.URL.Query(); q.Get("resourceVersion") == "0" {
+		r = r.Clone(r.Context())
+		q.Del("resourceVersion")
+		r.URL.RawQuery = q.Encode()
+	}
+	return f.RoundTripper.RoundTrip(r)
 }
