@@ -4,7 +4,14 @@ package kube
 
 import (
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,9 +109,8 @@ func TestBedFaults(t *testing.T) {
 	start(0)
 	start(1)
 	groups, created, killed, lost, restarts := 0, 0, 0, 0, 0
-	again := make(map[string]int) // groups whose pods have to be made anew, as their Job would
 	for begin, step := time.Now(), 0; time.Since(begin) < time.Duration(seconds)*time.Second; step++ {
-		for range number("GROUPS", 1) {
+		for range number("PER_STEP", 1) {
 			g := drawn(r, fmt.Sprint("g", groups))
 			if groups%10 == 0 {
 				for _, p := range g {
@@ -125,7 +131,7 @@ func TestBedFaults(t *testing.T) {
 			if n, err := b.CoreV1().Nodes().Get(ctx(), name, metav1.GetOptions{}); err == nil {
 				lost++
 				require.NoError(t, b.CoreV1().Nodes().Delete(ctx(), name, metav1.DeleteOptions{}))
-				b.remove(func(p *v1.Pod) bool { return p.Spec.NodeName == name }, again)
+				b.remove(func(p *v1.Pod) bool { return p.Spec.NodeName == name })
 				n.ResourceVersion, n.UID = "", ""
 				time.AfterFunc(3*time.Second, func() { b.addNode(n) })
 			}
@@ -136,7 +142,7 @@ func TestBedFaults(t *testing.T) {
 		if step%3 == 0 { // some groups end
 			b.remove(func(p *v1.Pod) bool {
 				return p.Spec.NodeName != "" && time.Since(p.CreationTimestamp.Time) > time.Duration(5+len(p.Name)%7)*time.Second
-			}, nil)
+			})
 		}
 		time.Sleep(400 * time.Millisecond)
 	}
@@ -150,7 +156,7 @@ func TestBedFaults(t *testing.T) {
 }
 
 // remove deletes pods at once, as if they had ended, or been lost with their nodes.
-func (b *bed) remove(which func(*v1.Pod) bool, _ map[string]int) {
+func (b *bed) remove(which func(*v1.Pod) bool) {
 	l, err := b.CoreV1().Pods("").List(ctx(), metav1.ListOptions{})
 	if err != nil {
 		return
@@ -205,5 +211,54 @@ func TestBedPreemption(t *testing.T) {
 	}
 	require.Equal(t, map[string]int{"kept": 2, "high": 2}, count)
 }
+
+// What the page says to type does what it says. With TRY the reader types it: see make try.
+func TestBedPage(t *testing.T) {
+	b := newBed(t)
+	machine(b, 16)
+	if os.Getenv("TRY") != "" {
+		b.controller("aucsched", "--leader-elect=false")
+		fmt.Printf("In another terminal, at the root of the repository:\n\n    export KUBECONFIG=%s PATH=%s:$PATH\n\nCtrl-C ends it.\n",
+			b.path("admin.yaml"), b.bins)
+		stop := make(chan os.Signal, 1)
+		signal.Notify(stop, os.Interrupt)
+		<-stop
+		return
+	}
+	if os.Getuid() != 0 {
+		t.Skip("chroot is for root")
+	}
+	listen := fmt.Sprint("127.0.0.1:", freePort(t))
+	b.inImage(listen)
+	page, err := os.ReadFile("README.md")
+	require.NoError(t, err)
+	for line := range strings.Lines(string(page)) {
+		command, ok := strings.CutPrefix(line, "    kubectl ")
+		if !ok {
+			continue
+		}
+		var out []byte
+		require.Eventually(t, func() bool { // kwok and the controller take a moment
+			c := exec.Command(filepath.Join(b.bins, "kubectl"), strings.Fields(command)...)
+			c.Dir, c.Env = "../..", append(os.Environ(), "KUBECONFIG="+b.path("admin.yaml"))
+			out, err = c.CombinedOutput()
+			return err == nil && (!strings.HasPrefix(command, "get pods") || strings.Count(string(out), "Running") == 2)
+		}, time.Minute, time.Second, "kubectl %s: %v", command, bytesOf{&out})
+		t.Logf("kubectl %s%s", command, out)
+	}
+	for _, path := range []string{"healthz", "readyz", "metrics"} {
+		r, err := http.Get("http://" + listen + "/" + path)
+		require.NoError(t, err)
+		text, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, r.StatusCode, path)
+		require.Equal(t, path == "metrics", strings.Contains(string(text), "aucsched_kube_pods_bound_total 2"), path)
+	}
+}
+
+type bytesOf struct{ text *[]byte }
+
+func (x bytesOf) String() string { return string(*x.text) }
 
 func isExists(err error) bool { return apierrors.IsAlreadyExists(err) }

@@ -84,8 +84,10 @@ func New(c Config) (*Scheduler, error) {
 		explained: make(map[string]explained)}, err
 }
 
-// AddTo has the manager's leader call Reconcile after each change of an object that a round looks at.
-func (s *Scheduler) AddTo(m ctrl.Manager) error {
+// AddTo has the manager's leader call Reconcile of a Scheduler after each change of an object that a round
+// looks at.
+func AddTo(m ctrl.Manager, c Config) error {
+	s, err := New(c)
 	slower := workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](s.Interval, tick)
 	b := ctrl.NewControllerManagedBy(m).Named(s.SchedulerName).WithOptions(controller.Options{RateLimiter: slower})
 	watched := []client.Object{&v1.Node{}, &v1.Pod{}, &policyv1.PodDisruptionBudget{}, &v1.ConfigMap{}}
@@ -98,7 +100,7 @@ func (s *Scheduler) AddTo(m ctrl.Manager) error {
 	for _, x := range watched {
 		b.Watches(x, handler.EnqueueRequestsFromMapFunc(one))
 	}
-	return b.Complete(s)
+	return errors.Join(err, b.Complete(s))
 }
 
 // read is what the cache has.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds etcd, kube-apiserver, kube-scheduler and kwok from the Go module proxy, each in a module
+# Builds etcd, kube-apiserver, kube-scheduler, kubectl and kwok from the Go module proxy, each in a module
 # of its own, and prints the directory of the binaries. What is there is not built again.
 # kube-apiserver takes minutes. With PEERS=1 kube-scheduler with coscheduling and Kueue are built as
 # well, and Volcano if VOLCANO is a checkout of it (1.15.1). Their CRDs are put beside.
@@ -52,6 +52,7 @@ stamp="-X $at.gitVersion=v$K8S -X $at.gitMajor=1 -X $at.gitMinor=${MINOR%.*}"
 build etcd go.etcd.io/etcd/server/v3 go.etcd.io/etcd/server/v3 $ETCD
 build kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver k8s.io/kubernetes $K8S "$stamp"
 build kube-scheduler k8s.io/kubernetes/cmd/kube-scheduler k8s.io/kubernetes $K8S "$stamp"
+build kubectl k8s.io/kubernetes/cmd/kubectl k8s.io/kubernetes $K8S "$stamp"
 build kwok sigs.k8s.io/kwok/cmd/kwok sigs.k8s.io/kwok $KWOK
 if [ -n "${PEERS-}" ]; then
 	plugins=sigs.k8s.io/scheduler-plugins

@@ -3,12 +3,17 @@
 package model
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
 )
 
 func prioritized(priority int32, pods ...*v1.Pod) []*v1.Pod {
@@ -34,6 +39,31 @@ func TestGangsStartWhole(t *testing.T) {
 	s.told("b-1", "waits for 1 of 1 nodes with 8 cpu, held by group default/a until ")
 	s.remove(named("a-"))
 	s.bound(2)
+}
+
+// The example of the page starts, on nodes without labels and whatever else comes.
+func TestExample(t *testing.T) {
+	text, err := os.ReadFile("../manifests/example.yaml")
+	require.NoError(t, err)
+	s := newWorld(t, aNode("n1", "cpu", "3"), aNode("n2", "cpu", "1"))
+	var p *v1.Pod
+	for i, one := range strings.Split(string(text), "---") {
+		p = new(v1.Pod)
+		require.NoError(t, yaml.UnmarshalStrict([]byte(one), p))
+		p.Namespace, p.UID = "default", types.UID(fmt.Sprint(i))
+		s.add(p)
+	}
+	s.add(aPod("other", "cpu", "1"))
+	s.bound(3)
+	late := p.DeepCopy()
+	late.Name, late.UID, late.Spec.NodeName = "late", "late", ""
+	s.add(late)
+	s.bound(4)
+	lost := aPod("lost")
+	lost.Annotations[WithinAnnotation] = "rack"
+	s.add(inGroup("racks", 1, lost)...)
+	s.bound(4)
+	s.told("lost", "no node has a label rack")
 }
 
 // Amounts are compared as they are: a byte too much is too much.

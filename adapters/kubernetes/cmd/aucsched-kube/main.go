@@ -62,7 +62,8 @@ func run(ctx context.Context) error {
 	}
 	config.QPS, config.Burst = float32(*qps), int(2**qps)
 	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return fresh{to} })
-	renew, retry, asLongAsItTakes, yes, ping := *lease*2/3, *lease/8, time.Duration(-1), true, healthz.CheckHandler{Checker: healthz.Ping}
+	renew, retry, asLongAsItTakes, yes := *lease*2/3, *lease/8, time.Duration(-1), true
+	ping := healthz.CheckHandler{Checker: healthz.Ping}
 	quotas := cache.Config{FieldSelector: fields.OneTermEqualSelector("metadata.name", s.QuotaName)}
 	options := ctrl.Options{
 		Cache: cache.Options{DefaultUnsafeDisableDeepCopy: &yes, ByObject: map[client.Object]cache.ByObject{
@@ -71,7 +72,8 @@ func run(ctx context.Context) error {
 		LeaderElection: *elect, LeaderElectionID: s.SchedulerName, LeaderElectionNamespace: s.Namespace,
 		LeaderElectionReleaseOnCancel: true, GracefulShutdownTimeout: &asLongAsItTakes,
 		LeaseDuration: lease, RenewDeadline: &renew, RetryPeriod: &retry,
-		Metrics: server.Options{BindAddress: cmp.Or(*listen, "0"), ExtraHandlers: map[string]http.Handler{"/healthz": ping, "/readyz": ping}},
+		Metrics: server.Options{BindAddress: cmp.Or(*listen, "0"),
+			ExtraHandlers: map[string]http.Handler{"/healthz": ping, "/readyz": ping}},
 	}
 	m, err := ctrl.NewManager(config, options)
 	for ; err != nil && ctx.Err() == nil; m, err = ctrl.NewManager(config, options) {
@@ -86,11 +88,7 @@ func run(ctx context.Context) error {
 		return err
 	}
 	s.Client, s.Events = m.GetClient(), m.GetEventRecorderFor(s.SchedulerName)
-	scheduler, err := kube.New(s)
-	if err != nil {
-		return err
-	}
-	if err := scheduler.AddTo(m); err != nil {
+	if err := kube.AddTo(m, s); err != nil {
 		return err
 	}
 	return m.Start(ctx)
