@@ -56,7 +56,7 @@ extern "C" {
  * 8: shares of GPUs, and preemption, 9: aucsched_settings(),
  * aucsched_shadow(), aucsched_status(), aucsched_tiers(), aucsched_price() and aucsched_keep_files(), 10: aucsched_alternatives() and
  * aucsched_topology(); neither offers nor worker processes, 11: aucsched_invasic(), 12: aucsched_price() sets
- * classes, 13: demands of a topology; aucsched_status()
+ * classes, 13: aucsched_shape(), aucsched_noted() and aucsched_input_file(); aucsched_status()
  * takes a handle, and aucsched_alternatives() settings. */
 #define AUCSCHED_ABI 13
 
@@ -387,6 +387,74 @@ int aucsched_settings(const char *text, struct aucsched_settings *out, char *buf
  * or AUCSCHED_EINVAL with the words for the user, in buf, which has to have room for the NUL; or AUCSCHED_EPANIC. */
 int aucsched_alternatives(const char *settings, const char *script, uint32_t cpus_per_task, const char *types, char *buf, size_t len);
 
+/* GPUs on each node. */
+struct aucsched_gpus {
+	uint32_t low, high; /* from 1 on; 0, 0: none */
+	char type[64];      /* "": any */
+};
+
+/* An alternative: what it does not name, the job does not ask for when it starts with it. */
+struct aucsched_noted {
+	uint32_t tasks;      /* 0: with so many CPUs a task it is more than a job's record holds */
+	uint32_t min_nodes, max_nodes; /* at least 1; 0: any */
+	uint32_t per_node, contiguous; /* tasks on each node, 0: any */
+	struct aucsched_gpus gpus;
+};
+
+/* Reads such a note, of a job whose tasks have so many CPUs now, into AUCSCHED_MAX_ALTERNATIVES. Returns how many there are,
+ * 0 for a note that is not ours, or AUCSCHED_EPANIC. */
+int aucsched_noted(const char *note, uint32_t cpus_per_task, struct aucsched_noted *out);
+
+/* Reads the file that a job names in its comment, input=PATH:SIZE. Of out it sets file and bytes, to 0 if there is none.
+ * Returns AUCSCHED_OK, or AUCSCHED_EINVAL with the words for the user in buf; or AUCSCHED_EPANIC. */
+int aucsched_input_file(const char *comment, struct aucsched_read *out, char *buf, size_t len);
+
+/* What Slurm's record of a job says of its request, within all limits; 0 where it says nothing. */
+struct aucsched_numbers {
+	uint32_t min_nodes, max_nodes, asked_nodes; /* the last is the job's own min_nodes */
+	uint32_t tasks, cpus_per_task, tasks_per_node, min_cpus, max_cpus;
+	uint32_t node_min_cpus; /* on each node at least, however few its tasks need */
+	uint32_t node_cores;    /* of each node of the partition; 0: they differ */
+	uint32_t min_gpus, max_gpus, job_gpus; /* on each node, or in all */
+	uint32_t cpus_per_gpu;
+	uint32_t socket_tasks;  /* most tasks a socket */
+	uint32_t sockets;       /* of a node, the fewest */
+	uint32_t most_nodes, most_cores, most_gpus; /* there are such nodes: how many; of one */
+	uint32_t share;         /* as in a job */
+	uint32_t segment;       /* --segment */
+	uint16_t threads, use_threads; /* CPUs a core, and of these the job's; 0: all */
+	uint8_t whole;          /* it takes its nodes as a whole */
+	uint8_t node_range;     /* -N MIN-MAX */
+	uint8_t tasks_go_by_gpus; /* --ntasks-per-gpu: no node more than asked for */
+	uint8_t blocks;         /* it is held to blocks of the handle's topology */
+	uint8_t named;          /* its nodes are named */
+	uint8_t reserved[3];    /* 0 */
+};
+
+/* So many cores, on so many nodes, as in a job. */
+struct aucsched_layout {
+	uint32_t cores, min_nodes, max_nodes, cores_per_node;
+	uint8_t min_gpus, max_gpus, reserved[2];
+};
+
+#define AUCSCHED_MAX_LAYOUTS 9
+#define AUCSCHED_LEFT_WORDS { NULL, "blocks", "exclusive", "gres", "layout", "record", "segment", "threads" }
+
+/* How the auction counts a request. */
+struct aucsched_shape {
+	struct aucsched_layout layouts[AUCSCHED_MAX_LAYOUTS]; /* it would start with any of them, and prefers the first */
+	uint32_t switches;
+	uint16_t within, segment; /* as in a job */
+	uint16_t socket_cores;  /* idle cores that each socket of a node must have; 0: no matter */
+	uint8_t len;            /* of layouts */
+	uint8_t left;           /* why the job is left to Slurm, of AUCSCHED_LEFT_WORDS; 0: it is not */
+	uint8_t approximate;    /* the request stands for more than that: if it finds no place, Slurm may try */
+	uint8_t loose;          /* which cores of its nodes it gets, Slurm's selection may have to say: no more than the layout has */
+};
+
+/* Whatever the numbers are, aucsched_cycle() takes a job of such a layout. Returns AUCSCHED_OK or a negative code. */
+int aucsched_shape(int64_t handle, const struct aucsched_numbers *numbers, struct aucsched_shape *out);
+
 /* What slurmctld knows of a job of auc_invasic=PARTITION that is submitted, or changed. Numbers are 0 where nothing is said,
  * texts NULL. */
 struct aucsched_invasic {
@@ -479,26 +547,14 @@ struct aucsched_preference {
  */
 int aucsched_tiers(struct aucsched_node *nodes, const struct aucsched_preference *preferences, uint32_t len);
 
-/* What topology/block holds a job of so many nodes to, as in struct aucsched_job. */
-struct aucsched_demand {
-	uint32_t switches;
-	uint16_t within;
-	uint8_t unsaid;   /* it is held to more than can be said */
-	uint8_t reserved; /* 0 */
-};
-
 /* Where nodes stand, of Slurm's words for it. The arrays are the handle's until the next call, or its end. */
 struct aucsched_topology {
 	const struct aucsched_switch *switches;
 	const uint32_t *leaves; /* of each node */
-	const struct aucsched_demand *demands; /* by number of nodes, from 0 to all; NULL: Slurm does not say */
 	uint32_t switches_len, roots;
-	uint32_t largest; /* the most nodes of a leaf */
-	uint32_t base;    /* topology/block: nodes that a block counts for; 0: Slurm does not say */
 	uint8_t blocks;   /* topology/block */
 	uint8_t other;    /* neither switches nor blocks: a ring, a torus */
-	uint8_t outside;  /* some nodes are of no leaf */
-	uint8_t reserved[5];
+	uint8_t reserved[6];
 };
 
 /*
@@ -639,8 +695,8 @@ struct aucsched_status {
 	uint32_t shift;      /* what aucsched_price() returned for the last cycle */
 };
 
-/* The JSON of a status (docs/schemas/status.json), and of the handle's last cycle with jobs, in buf. Handle 0: there was
- * none. Returns AUCSCHED_OK, AUCSCHED_EINVAL if it has no room, or AUCSCHED_EPANIC. */
+/* The JSON of a status (docs/schemas/status.json), and of the handle's last cycle with jobs, in buf. Returns AUCSCHED_OK,
+ * AUCSCHED_EINVAL if it has no room, or another negative code. */
 int aucsched_status(int64_t handle, const struct aucsched_status *status, char *buf, size_t len);
 
 /* Closes a handle and frees its memory. */

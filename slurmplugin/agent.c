@@ -125,18 +125,21 @@ static void _wake(void)
 	slurm_mutex_unlock(&cycles.lock);
 }
 
-/* Whether the auction keeps a job for itself, or who is preempted for it: for the select shim. Job write lock. */
+/*
+ * Whether the auction keeps a job for itself, or who is preempted for it: for the select shim. Whether
+ * it can model a job the next cycle says. Job write lock.
+ */
 static auc_whose_t _whose(job_record_t *job_ptr)
 {
-	auc_request_t request;
-	auc_memo_t *memo;
+	const auc_memo_t *memo;
 
 	claim.passing = claim.left = 0;
 	if (auc_now_us() >= claim.until_us)
 		return AUC_SLURMS;
 	memo = auc_memo_find(job_ptr->job_id);
+	/* The components of a heterogeneous job start together. */
 	if ((memo && (memo->left || (memo->until > auc_now_s()))) ||
-	    auc_model(job_ptr, job_ptr->part_ptr, &request)) {
+	    job_ptr->het_job_id || auc_out_of_scope(job_ptr, job_ptr->part_ptr)) {
 		claim.left = job_ptr->job_id;
 		return AUC_SLURMS;
 	}
@@ -238,6 +241,8 @@ static void _read_settings(void)
 		!settings.engine;
 	(void) auc_set_text(&state_dir, slurm_conf.state_save_location);
 	private_jobs = slurm_conf.private_data & PRIVATE_DATA_JOBS;
+	if (!hooks)
+		hooks = auc_find_select_hooks();
 	unlock_slurmctld(locks);
 	if (fresh) {
 		bool load = auc_yes(sched_params, "auc_enabled=", true);
@@ -280,17 +285,6 @@ static void _say_on(void)
 	_state_on();
 }
 
-static auc_select_hooks_t *_find_hooks(void)
-{
-	slurmctld_lock_t locks = { .conf = READ_LOCK };
-	auc_select_hooks_t *found;
-
-	lock_slurmctld(locks);
-	found = auc_find_select_hooks();
-	unlock_slurmctld(locks);
-	return found;
-}
-
 /* Nothing is to be started before the first cycle, for which the library has to be loaded. */
 static void _claim_first(void)
 {
@@ -302,10 +296,10 @@ static void _claim_first(void)
 	(void) auc_param(slurm_conf.sched_params, "auc_mode=", &mode);
 	starts_jobs = !auc_is(mode, "shadow") &&
 		auc_yes(slurm_conf.sched_params, "auc_enabled=", true);
+	hooks = auc_find_select_hooks();
 	unlock_slurmctld(locks);
 	if (!starts_jobs)
 		return;
-	hooks = _find_hooks();
 	_set_claim(CLAIM_SECONDS);
 	_set_hooks(true);
 }
@@ -357,8 +351,6 @@ static bool _ready(void)
 		_set_hooks(false);
 		return false;
 	}
-	if (!hooks)
-		hooks = _find_hooks();
 	if (settings.shadow) {
 		_stand_aside();
 	} else if (!hooks) {
@@ -394,8 +386,39 @@ static int64_t _unlock(int64_t since)
 	return held;
 }
 
+/* As jobs have further ways to start, there may be more to be read. */
+#define MOST_READS 4
+
+/*
+ * Takes the snapshot. What jobs ask for that none has asked for before the engine reads without the
+ * locks, and then it is taken again.
+ * RET how long the locks were held before *since, us
+ */
+static int64_t _look(int64_t *since)
+{
+	int64_t held = 0;
+	bool failed;
+
+	for (int i = 0; ; i++) {
+		snapshot.again = i;
+		if (in_shadow)
+			auc_shadow_begin();
+		auc_snapshot_take(&snapshot, &settings, &library, ++cycle_number);
+		if (in_shadow)
+			auc_shadow_end();
+		if (!library.unread_len || (i == MOST_READS))
+			return held;
+		held += _unlock(*since);
+		failed = auc_library_answer(&library);
+		_lock(since);
+		if (failed || slurmctld_config.shutdown_time)
+			return held;
+	}
+}
+
 static void _extend_claim(void)
 {
+	status.left_wait_s = auc_left_waits();
 	claim.until_us = auc_now_us() + settings.deadline_ms * 1000LL +
 		MAX(CLAIM_SECONDS, 3 * settings.interval) * 1000000LL +
 		2 * paced_ms * 1000;
@@ -668,25 +691,26 @@ static void _cycle(bool wanted)
 	struct aucsched_output out;
 	int64_t begin = auc_now_us(), since, locked;
 	bool started;		/* some, before the decision */
+	bool none;		/* no jobs are to be decided on */
 
 	if (!_begin(wanted, &since))
 		return;
 	auc_alone_begin();
 	waits = auc_holds_tend(hooks, &starts);
 	started = starts.launches_len;
-	auc_snapshot_take(&snapshot, &settings, &library,
-			  ++cycle_number);
-	if (!snapshot.in.jobs_len) {
+	locked = _look(&since);
+	none = !snapshot.in.jobs_len && !library.unread_len;
+	if (none) {
 		started |= _start_overdue(NULL);
 		auc_alone_end(&snapshot);
-		paced_ms = auc_pace_ms(auc_now_us() - since);
+		paced_ms = auc_pace_ms(locked + auc_now_us() - since);
 		_extend_claim();
 	}
-	locked = _unlock(since);
+	locked += _unlock(since);
 	auc_figure_add(&status.snapshot_us, locked);
 	if (started)
 		locked += _save_and_launch(true);
-	if (!snapshot.in.jobs_len) {
+	if (none) {
 		status.skipped++;
 		auc_figure_add(&status.lock_us, locked);
 		_only_look_at_files();
@@ -717,7 +741,7 @@ static void _cycle(bool wanted)
 	if (out.starts || auc_turns_wait())
 		auc_figure_add(&status.start_us, _start(&out));
 	locked += _finish(&out, locked);
-	if (!out.starts && !out.late)
+	if (!out.starts && !out.late && !library.unread_len)
 		_note_still(begin);
 	status.cycles++;
 	auc_figure_add(&status.lock_us, locked);
@@ -738,13 +762,11 @@ static void _shadow_cycle(bool wanted)
 	if (!_begin(wanted, &since))
 		return;
 	path = xstrdup_printf("%s/aucsched.shadow", state_dir);
-	auc_shadow_begin();
 	auc_shadow_look(path);
-	auc_snapshot_take(&snapshot, &settings, &library, ++cycle_number);
-	auc_shadow_end();
-	locked = _unlock(since);
+	locked = _look(&since);
+	locked += _unlock(since);
 	auc_figure_add(&status.snapshot_us, locked);
-	if (!snapshot.in.jobs_len) {
+	if (!snapshot.in.jobs_len && !library.unread_len) {
 		status.skipped++;
 		_only_look_at_files();
 	} else if ((decided = _decide(&out))) {
@@ -754,7 +776,7 @@ static void _shadow_cycle(bool wanted)
 		auc_explain(&snapshot, &out);
 		auc_shadow_end();
 		locked += _unlock(since);
-		if (!out.late)
+		if (!out.late && !library.unread_len)
 			_note_still(begin);
 		status.cycles++;
 		_state_on();
@@ -842,7 +864,6 @@ static void _write_status(int64_t now_ms, bool at_once)
 	status.misses = starts.misses;
 	status.readers = starts.readers;
 	status.holders = starts.holders;
-	status.left_wait_s = auc_left_waits();
 	auc_status_write(&status, &settings, &library, &snapshot, state_dir);
 }
 

@@ -15,6 +15,7 @@
 static struct {
 	time_t config;		/* slurm.conf's, of what follows */
 	int nodes;
+	pid_t engine;		/* which has read it */
 	struct aucsched_topology tree;
 } known;
 
@@ -38,6 +39,7 @@ static void _read(auc_library_t *library)
 				  node_record_count, sizes, &known.tree)) {
 		known.config = slurm_conf.last_update;
 		known.nodes = node_record_count;
+		known.engine = library->pid;
 	}
 	for (int n = 0; n < node_record_count; n++) {
 		xfree(addrs[n]);
@@ -49,11 +51,12 @@ static void _read(auc_library_t *library)
 	xfree(sizes);
 }
 
-extern void auc_add_topology(auc_snapshot_t *s, auc_library_t *library)
+extern void auc_add_topology(auc_snapshot_t *s)
 {
 	if ((known.config != slurm_conf.last_update) ||
-	    (known.nodes != node_record_count))
-		_read(library);
+	    (known.nodes != node_record_count) ||
+	    (s->library->pid && (known.engine != s->library->pid)))
+		_read(s->library);
 	if (!known.tree.switches_len || known.tree.other)
 		return;
 	s->in.switches = known.tree.switches;
@@ -71,46 +74,23 @@ static time_t _waits_since(const job_record_t *job_ptr)
 		   job_ptr->details->submit_time);
 }
 
-/* What topology/block holds jobs to. It goes by the fewest nodes that a job would take. */
-static const char *_model_blocks(const job_record_t *job_ptr,
-				 const part_record_t *part_ptr,
-				 struct aucsched_job *job)
-{
-	uint32_t nodes = MAX(job_ptr->details->min_nodes, 1);
-	uint32_t segment = auc_segment(job_ptr);
-	const char *why;
-
-	if (auc_has_own_blocks(job_ptr, part_ptr))
-		return "exclusive";
-	if (auc_arranges_segments(job_ptr))
-		return "segment";
-	if (segment && (segment != nodes) &&
-	    (!known.tree.demands || job_ptr->details->req_node_bitmap))
-		return "segment";	/* Slurm takes no nodes that are named for it */
-	if (known.tree.demands) {
-		why = auc_block_demand(&known.tree, nodes, segment,
-				       &known.tree.demands[MIN(nodes, known.nodes)],
-				       job);
-		if (known.tree.outside && !job->within)
-			job->within = AUCSCHED_ROOT;
-		return why;
-	}
-	if (nodes > known.tree.largest)
-		return "blocks";	/* of sizes that Slurm does not tell */
-	job->within = 1;
-	return NULL;
-}
-
 extern const char *auc_model_switches(const job_record_t *job_ptr,
 				      const part_record_t *part_ptr,
+				      struct aucsched_numbers *numbers,
 				      struct aucsched_job *job)
 {
 	if (known.tree.other || auc_has_other_topology(part_ptr))
 		return "topology";
 	if (!known.tree.switches_len)
 		return NULL;
-	if (known.tree.blocks)
-		return _model_blocks(job_ptr, part_ptr, job);
+	if (known.tree.blocks) {
+		if (auc_has_own_blocks(job_ptr, part_ptr))
+			return "exclusive";
+		numbers->blocks = true;
+		numbers->segment = auc_segment(job_ptr);
+		numbers->named = job_ptr->details->req_node_bitmap != NULL;
+		return auc_arranges_segments(job_ptr) ? "segment" : NULL;
+	}
 	if (job_ptr->details->contiguous)
 		return NULL;	/* Slurm looks at no switches then */
 	if (known.tree.roots > 1)

@@ -9,6 +9,11 @@
 #include "common.h"
 #include "request.h"
 
+extern void auc_free(void *element)
+{
+	xfree(element);
+}
+
 extern bool auc_set_text(char **text, const char *to)
 {
 	if (!xstrcmp(*text, to))
@@ -16,6 +21,17 @@ extern bool auc_set_text(char **text, const char *to)
 	xfree(*text);
 	*text = xstrdup(to);
 	return true;
+}
+
+extern void auc_say_file(char **said, const char *path, const char *fault,
+			 const char *what)
+{
+	bool news = auc_set_text(said, fault);
+
+	if (news && fault)
+		error("aucsched: can't write %s: %s; %s", path, fault, what);
+	else if (news)
+		info("aucsched: %s is written again", path);
 }
 
 extern void *auc_gres_data(list_t *gres_list, uint32_t id)

@@ -36,8 +36,19 @@ static inline void *auc_grow(void *array, size_t *cap, size_t len, size_t size)
 #define AUC_GROW(array, cap, len) \
 	(array) = auc_grow((array), &(cap), (len), sizeof(*(array)))
 
+/* xfree(), for a table's elements. */
+extern void auc_free(void *element);
+
 /* Sets a text, NULL for none, to a copy of another. RET whether it was another one */
 extern bool auc_set_text(char **text, const char *to);
+
+/*
+ * Logs that a file can't be written, once for each fault, and when that is over.
+ * IN/OUT said - the fault that was logged
+ * IN fault - NULL: it is written; what - comes of it
+ */
+extern void auc_say_file(char **said, const char *path, const char *fault,
+			 const char *what);
 
 /* Lists, and bitmaps. */
 

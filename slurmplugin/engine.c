@@ -26,7 +26,7 @@
 #define FUNCTIONS(X) \
 	X(abi) X(version) X(settings) X(open) X(configure) X(tiers) X(price) \
 	X(cycle) X(keep_files) X(shadow) X(status) X(last_error) \
-	X(alternatives) X(topology) X(invasic)
+	X(alternatives) X(topology) X(invasic) X(shape) X(noted) X(input_file)
 
 #define DECLARE(name) __typeof__(aucsched_##name) *name;
 static struct {
@@ -110,7 +110,6 @@ static int64_t _read_topology(auc_call_t *call)
 		return rc;
 	tree->switches = AUC_ENGINE_PUT(call, tree->switches, tree->switches_len);
 	tree->leaves = AUC_ENGINE_PUT(call, tree->leaves, call->len);
-	tree->demands = AUC_ENGINE_PUT(call, tree->demands, call->len + 1);
 	return call->full ? AUCSCHED_EFAILED : 0;
 }
 
@@ -129,6 +128,14 @@ static int64_t _answer(auc_call_t *call)
 				       call->buf, call->buf_len);
 	case AUC_CALL_TOPOLOGY:
 		return _read_topology(call);
+	case AUC_CALL_SHAPE:
+		return library.shape(call->handle, (const void *) call->text,
+				     (void *) call->buf);
+	case AUC_CALL_NOTED:
+		return library.noted(call->text, call->len, (void *) call->buf);
+	case AUC_CALL_INPUT_FILE:
+		return library.input_file(call->text, (void *) call->buf,
+					  call->error, sizeof(call->error));
 	case AUC_CALL_OPEN:
 		call->handle = library.open(call->text, call->error,
 					    sizeof(call->error));

@@ -27,6 +27,9 @@ typedef enum {
 	AUC_CALL_ALTERNATIVES,
 	AUC_CALL_INVASIC,
 	AUC_CALL_TOPOLOGY,
+	AUC_CALL_SHAPE,
+	AUC_CALL_NOTED,
+	AUC_CALL_INPUT_FILE,
 	AUC_CALL_OPEN,
 	AUC_CALL_CONFIGURE,
 	AUC_CALL_DECIDE,	/* aucsched_tiers() and aucsched_price(), where asked for, and aucsched_cycle() */
@@ -43,7 +46,7 @@ typedef struct {
 	int64_t handle;		/* of aucsched_open() */
 	int64_t rc;		/* what the library returned */
 	char error[512];	/* with rc other than 0, and after a cycle: aucsched_last_error() */
-	const char *text;	/* settings, a script, sizes of blocks, or a path */
+	const char *text;	/* settings, a script, sizes of blocks, a path, or what is to be read */
 	int end;		/* of aucsched_keep_files() */
 	char *buf;		/* of buf_len bytes */
 	size_t buf_len;

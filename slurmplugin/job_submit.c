@@ -378,14 +378,27 @@ static int _check_notes(const char *before, const char *after, char **err_msg)
 /* A comment that names an input, but not so that it is understood, is refused. */
 static int _check_input(const char *comment, char **err_msg)
 {
-	auc_input_t input;
-	char *error = NULL;
+	struct aucsched_read read;
+	size_t len;
+	char *words = NULL;
+	int rc;
 
 	/* Else the word input= is not ours. */
 	if (!auc_yes(slurm_conf.sched_params, "auc_locality=", false) ||
-	    (auc_input_parse(comment, &input, &error) != AUC_INPUT_BAD))
+	    !auc_note_find(comment, AUC_INPUT_NOTE, &len))
 		return SLURM_SUCCESS;
-	return _refuse_submit(err_msg, error, EINVAL);
+	slurm_mutex_lock(&reader.lock);
+	(void) auc_library_load(&reader.library, slurm_conf.sched_params);
+	for (int i = 0; i < 2; i++) {	/* it is not known at first */
+		rc = auc_library_read(&reader.library, AUC_CALL_INPUT_FILE, 0, comment,
+				      strlen(comment) + 1, &read, sizeof(read));
+		if ((rc != AUC_UNREAD) || auc_library_answer(&reader.library))
+			break;
+	}
+	if (rc && (rc != AUC_UNREAD))
+		words = xstrdup(reader.library.error);
+	slurm_mutex_unlock(&reader.lock);
+	return words ? _refuse_submit(err_msg, words, EINVAL) : SLURM_SUCCESS;
 }
 
 extern int job_submit(job_desc_msg_t *job_desc, uint32_t submit_uid,

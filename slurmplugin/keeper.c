@@ -106,14 +106,11 @@ extern void auc_starts_free(auc_starts_t *starts)
 }
 
 /*
- * The thread that keeps slurmctld's saved state up to date, and repairs it after a
- * kill.
- *
  * Slurm saves the state of jobs every few seconds. A slurmctld that is killed in between has
  * forgotten starts, and runs those jobs again; and ends, and takes those jobs for running.
  * Here
  * - the auction's starts are saved before the nodes hear of them, where it is the auction that
- *   tells the nodes (not with a PrologSlurmctld: see keeper.c);
+ *   tells the nodes (not with a PrologSlurmctld);
  * - those of Slurm's own schedulers are saved as soon as may be after them;
  * - the journal has all starts and ends that may not be saved, or not be launched. A new
  *   slurmctld ends the jobs that had ended, and asks the nodes of those that had just

@@ -23,6 +23,7 @@
 #define ANSWER_MS 8000
 #endif
 #define FILE_MS 60000
+#define MOST_KNOWN 10000	/* answers */
 #define PAUSE_US 1000000
 #define MOST_PAUSE_US (60 * PAUSE_US)
 /* Nobody has anything there, so that the engine finds it free as well. */
@@ -41,14 +42,15 @@ static int _fail(auc_library_t *library, const char *format, ...)
 
 /* ---- The engine's life ---- */
 
-/* What it said at last: of a Go program that ends by a fault of its own, the fault. */
+/* ": " and what it said at last, if it did: of a Go program that ends by a fault of its own, the fault. */
 static void _last_words(auc_library_t *library, char *words, size_t size)
 {
-	ssize_t len = pread(library->log, words, size - 1, 0);
+	ssize_t len = pread(library->log, words + 2, size - 3, 0);
 
-	words[MAX(len, 0)] = '\0';
+	memcpy(words, ": ", 2);
+	words[MAX(len, 0) + 2] = '\0';
 	words[strcspn(words, "\n")] = '\0';
-	if (ftruncate(library->log, 0) || lseek(library->log, 0, SEEK_SET))
+	if (ftruncate(library->log, 0) || lseek(library->log, 0, SEEK_SET) || !words[2])
 		words[0] = '\0';
 }
 
@@ -89,10 +91,10 @@ static int _lost(auc_library_t *library, bool ended)
 		(void) _fail(library, "the engine (pid %d) did not answer in time, and was killed",
 			     pid);
 	else if (WIFSIGNALED(status))
-		(void) _fail(library, "the engine (pid %d) was ended by signal %d: %s",
+		(void) _fail(library, "the engine (pid %d) was ended by signal %d%s",
 			     pid, WTERMSIG(status), words);
 	else
-		(void) _fail(library, "the engine (pid %d) ended with status %d: %s",
+		(void) _fail(library, "the engine (pid %d) ended with status %d%s",
 			     pid, WEXITSTATUS(status), words);
 	error("aucsched: %s", library->error);
 	return _put_off(library);
@@ -304,6 +306,12 @@ static int _run(auc_library_t *library)
 	return SLURM_SUCCESS;
 }
 
+static void _forget(auc_library_t *library)
+{
+	xhash_free(library->known);
+	library->unread_len = 0;
+}
+
 extern int auc_library_load(auc_library_t *library, const char *params)
 {
 	char *path = auc_path_param(params, "auc_library="), *dir;
@@ -364,7 +372,8 @@ extern void auc_library_close(auc_library_t *library)
 	xfree(library->victims);
 	xfree(library->switches);
 	xfree(library->leaves);
-	xfree(library->demands);
+	_forget(library);
+	xfree(library->unread);
 	memset(library, 0, sizeof(*library));
 }
 
@@ -511,7 +520,6 @@ static bool _take_topology(auc_library_t *library, uint32_t nodes,
 	*out = library->call->tree;
 	if ((out->switches && !TAKE(out, switches, out->switches_len)) ||
 	    (out->leaves && !TAKE(out, leaves, nodes)) ||
-	    (out->demands && !TAKE(out, demands, (size_t) nodes + 1)) ||
 	    (out->switches_len && (!out->switches || !out->leaves)))
 		return false;
 	for (uint32_t i = 0; i < out->switches_len; i++)
@@ -536,6 +544,7 @@ extern int auc_library_topology(auc_library_t *library,
 
 	if (_run(library))
 		return SLURM_ERROR;
+	_forget(library);
 	call = _call(library, AUC_CALL_TOPOLOGY);
 	call->names = _put_texts(call, names, nodes);
 	call->addresses = _put_texts(call, addresses, nodes);
@@ -548,13 +557,97 @@ extern int auc_library_topology(auc_library_t *library,
 		_lie(library);
 }
 
+/* ---- What jobs ask for ---- */
+
+/* A question, and behind it the answer. */
+struct auc_known {
+	uint32_t len;		/* of what tells it apart: number, detail and the question */
+	int rc;			/* AUC_UNREAD: it is not answered yet */
+	uint32_t size;		/* of the answer */
+	char bytes[];
+};
+
+static void _known_key(void *item, const char **key, uint32_t *len)
+{
+	*key = ((struct auc_known *) item)->bytes;
+	*len = ((struct auc_known *) item)->len;
+}
+
+static bool _sound_answer(auc_call_number_t number, int rc, const void *answer)
+{
+	static const char *const words[] = AUCSCHED_LEFT_WORDS;
+	const struct aucsched_shape *shape = answer;
+
+	if (number != AUC_CALL_SHAPE)
+		return rc <= AUCSCHED_MAX_ALTERNATIVES;
+	return (rc < 0) || ((shape->left < ARRAY_SIZE(words)) &&
+			    (shape->len <= AUCSCHED_MAX_LAYOUTS) &&
+			    (shape->left || shape->len));
+}
+
+extern int auc_library_read(auc_library_t *library, auc_call_number_t number,
+			    uint32_t detail, const void *question, size_t len,
+			    void *answer, size_t size)
+{
+	uint32_t head[] = { number, detail };
+	struct auc_known *known = xmalloc(sizeof(*known) + sizeof(head) + len + size), *found;
+
+	known->len = sizeof(head) + len;
+	known->rc = AUC_UNREAD;
+	known->size = size;
+	memcpy(known->bytes, head, sizeof(head));
+	memcpy(known->bytes + sizeof(head), question, len);
+	if ((found = xhash_get(library->known, known->bytes, known->len))) {
+		memcpy(answer, found->bytes + found->len, size);
+		xfree(known);
+		return found->rc;
+	}
+	if (library->known && (xhash_count(library->known) >= MOST_KNOWN))
+		_forget(library);
+	if (!library->known)
+		library->known = xhash_init(_known_key, auc_free);
+	xhash_add(library->known, known);
+	AUC_GROW(library->unread, library->unread_cap, library->unread_len + 1);
+	library->unread[library->unread_len++] = known;
+	return AUC_UNREAD;
+}
+
+extern int auc_library_answer(auc_library_t *library)
+{
+	while (library->unread_len) {
+		struct auc_known *known = library->unread[library->unread_len - 1];
+		char *answer = known->bytes + known->len, *lent;
+		uint32_t head[2];
+		auc_call_t *call;
+		int rc;
+
+		if (_run(library))
+			return SLURM_ERROR;
+		memcpy(head, known->bytes, sizeof(head));
+		call = _call(library, head[0]);
+		call->len = head[1];
+		call->text = auc_engine_put(call, known->bytes + sizeof(head),
+					    known->len - sizeof(head));
+		lent = _lend(call, answer, known->size);
+		rc = _ask(library, ANSWER_MS);
+		if (!library->pid)
+			return SLURM_ERROR;
+		memcpy(answer, lent, known->size);
+		if (!_sound_answer(head[0], rc, answer))
+			return _lie(library);
+		known->rc = rc;
+		library->unread_len--;
+	}
+	return SLURM_SUCCESS;
+}
+
 /* ---- Decisions ---- */
 
 /* A pointer that is added to one of these has to be put into the memory, or taken out of it, too. */
 #define KNOWN(type, size) \
 	_Static_assert((sizeof(void *) != 8) || (sizeof(struct type) == (size)), #type)
 KNOWN(aucsched_settings, 80);
-KNOWN(aucsched_topology, 48);
+KNOWN(aucsched_topology, 32);
 KNOWN(aucsched_invasic, 88);
 KNOWN(aucsched_invasic_answer, 32);
 KNOWN(aucsched_input, 288);
@@ -703,7 +796,7 @@ extern int auc_library_status(auc_library_t *library,
 	char *lent;
 
 	/* Without a scheduler there need be no engine; the status is written all the same. */
-	if ((!library->pid && !library->settings) || _run(library))
+	if (!library->settings || _run(library))
 		return SLURM_ERROR;
 	call = _call(library, AUC_CALL_STATUS);
 	call->status = *status;

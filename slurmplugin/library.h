@@ -11,6 +11,7 @@
 
 #include "compat.h"
 #include "engine.h"
+#include "src/common/xhash.h"
 
 typedef struct aucsched_settings auc_settings_t;
 
@@ -38,8 +39,10 @@ typedef struct auc_library {
 	uint32_t *victims;
 	struct aucsched_switch *switches;
 	uint32_t *leaves;
-	struct aucsched_demand *demands;
-	size_t decisions_cap, segments_cap, victims_cap, switches_cap, leaves_cap, demands_cap;
+	size_t decisions_cap, segments_cap, victims_cap, switches_cap, leaves_cap;
+	xhash_t *known;		/* questions to auc_library_read() */
+	struct auc_known **unread; /* those that are not answered yet */
+	size_t unread_len, unread_cap;
 } auc_library_t;
 
 /*
@@ -76,6 +79,20 @@ extern int auc_library_topology(auc_library_t *library,
 				const char *const *patterns, uint32_t nodes,
 				const char *sizes,
 				struct aucsched_topology *out);
+
+/*
+ * What a job asks for, as the library reads it. Answers are remembered. A question that is new is noted,
+ * and answered by auc_library_answer(), without a lock of slurmctld's: it may take its time.
+ * IN call - AUC_CALL_SHAPE, struct aucsched_numbers; AUC_CALL_NOTED, a note, detail is CPUs a task; or
+ *	AUC_CALL_INPUT_FILE, a comment. len is the question's, with the NUL of a text
+ * OUT answer - struct aucsched_shape, aucsched_noted[AUCSCHED_MAX_ALTERNATIVES], aucsched_read
+ * RET as the library's; or AUC_UNREAD
+ */
+#define AUC_UNREAD INT32_MIN
+extern int auc_library_read(auc_library_t *library, auc_call_number_t call,
+			    uint32_t detail, const void *question, size_t len,
+			    void *answer, size_t size);
+extern int auc_library_answer(auc_library_t *library);
 
 /* Opens a scheduler with the settings, or has the one that is open go by others. */
 extern int auc_library_open(auc_library_t *library,

@@ -43,6 +43,29 @@ extern bool auc_are_alike(const job_record_t *a, const job_record_t *b)
  * be modelled, never why it can't.
  */
 
+const char auc_unread[] = "unread";
+
+static auc_library_t *engine;	/* of the agent */
+
+extern int auc_alternatives_of(const job_record_t *job_ptr,
+			       auc_alternative_t *alternatives)
+{
+	size_t len;
+	const char *note = auc_note_find(job_ptr->admin_comment,
+					 AUC_ALTERNATIVES_NOTE, &len);
+	char *text = note ? xstrndup(note, len) : NULL;
+	int found = !note ? 0 :
+		auc_library_read(engine, AUC_CALL_NOTED,
+				 job_ptr->details->cpus_per_task, text, len + 1,
+				 alternatives,
+				 AUC_ALTERNATIVES * sizeof(*alternatives));
+
+	xfree(text);
+	for (int i = 0; i < found; i++)
+		alternatives[i].gpus.type[AUC_TYPE_SIZE - 1] = '\0';
+	return MAX(found, 0);
+}
+
 /* ---- GPUs ---- */
 
 static uint32_t _gpu_id(void)
@@ -120,15 +143,20 @@ static bool _set16(uint16_t value)
 	return value && (value != NO_VAL16) && (value != INFINITE16);
 }
 
+/* Whether so many are asked for on each node, and nothing else. */
+static bool _is_per_node(const gres_job_state_t *asked)
+{
+	return asked->gres_per_node && !asked->gres_per_job &&
+		!asked->gres_per_socket && !asked->gres_per_task &&
+		(asked->gres_per_node <= INT32_MAX);
+}
+
 /* What a job asks for on each node of one gres, as one more of the request's. */
 static const char *_add_gres(const gres_state_t *gres, auc_request_t *request)
 {
 	const gres_job_state_t *asked = gres->gres_data;
 
-	if (!asked->gres_per_node || asked->gres_per_job ||
-	    asked->gres_per_socket || asked->gres_per_task ||
-	    (asked->gres_per_node > INT32_MAX) ||
-	    (request->more_len == AUC_MORE_GRES))
+	if (!_is_per_node(asked) || (request->more_len == AUC_MORE_GRES))
 		return "gres";
 	request->more[request->more_len++] = (auc_gres_t) {
 		.gres = gres->plugin_id,
@@ -144,10 +172,7 @@ static const char *_add_share(const gres_state_t *gres, auc_request_t *request)
 	const gres_job_state_t *asked = gres->gres_data;
 
 	if ((gres->plugin_id != auc_share_gres()) || request->job.share ||
-	    !asked->gres_per_node || asked->gres_per_job ||
-	    asked->gres_per_socket || asked->gres_per_task ||
-	    (asked->gres_per_node > INT32_MAX) ||
-	    (asked->type_name && asked->type_name[0]))
+	    !_is_per_node(asked) || (asked->type_name && asked->type_name[0]))
 		return "gres";
 	request->job.share = asked->gres_per_node;
 	return NULL;
@@ -228,7 +253,7 @@ static uint64_t _default_per_gpu(const part_record_t *part_ptr, uint16_t type)
 static void _beside_gpus(const job_record_t *job_ptr,
 			 const part_record_t *part_ptr,
 			 const gres_job_state_t *gpu, auc_request_t *request,
-			 auc_numbers_t *numbers)
+			 struct aucsched_numbers *numbers)
 {
 	uint64_t cpus = gpu->cpus_per_gres, memory = gpu->mem_per_gres;
 
@@ -243,7 +268,7 @@ static void _beside_gpus(const job_record_t *job_ptr,
 
 /* The GPUs of one type, or of any. */
 static const char *_model_gpus(const gres_job_state_t *gpu,
-			       auc_request_t *request, auc_numbers_t *numbers)
+			       auc_request_t *request, struct aucsched_numbers *numbers)
 {
 	if (gpu->gres_per_socket ||
 	    !(gpu->gres_per_node || gpu->gres_per_job) ||
@@ -263,7 +288,7 @@ static const char *_model_gpus(const gres_job_state_t *gpu,
 }
 
 static const char *_model_gres(job_record_t *job_ptr, part_record_t *part_ptr,
-			       auc_request_t *request, auc_numbers_t *numbers)
+			       auc_request_t *request, struct aucsched_numbers *numbers)
 {
 	gres_job_state_t *gpu = auc_gpu_request(job_ptr);
 	auc_gpus_t range;
@@ -368,7 +393,7 @@ static bool _asks_for_topology(const job_record_t *job_ptr)
  * job uses. The others are nobody's.
  * RET false if cores have not so many
  */
-static bool _read_threads(const job_record_t *job_ptr, auc_numbers_t *n)
+static bool _read_threads(const job_record_t *job_ptr, struct aucsched_numbers *n)
 {
 	const multi_core_data_t *mc = job_ptr->details->mc_ptr;
 	uint32_t per_task = MAX(job_ptr->details->cpus_per_task, 1);
@@ -473,8 +498,9 @@ extern uint32_t auc_fewest_gpus(const part_record_t *part_ptr)
 	return _extent(part_ptr)->fewest_gpus;
 }
 
-extern void auc_model_refresh(void)
+extern void auc_model_refresh(auc_library_t *library)
 {
+	engine = library;
 	all_threads = _count_threads(NULL);
 	memset(extents, 0, sizeof(extents));
 	auc_part_rules_refresh();
@@ -482,7 +508,7 @@ extern void auc_model_refresh(void)
 
 /* --nodelist: these nodes and no others, if they are enough. */
 static const char *_count_required(const job_record_t *job_ptr, uint32_t low,
-				   uint32_t high, auc_numbers_t *numbers)
+				   uint32_t high, struct aucsched_numbers *numbers)
 {
 	bitstr_t *required = job_ptr->details->req_node_bitmap;
 	uint32_t count;
@@ -497,7 +523,7 @@ static const char *_count_required(const job_record_t *job_ptr, uint32_t low,
 }
 
 static const char *_count_nodes(job_record_t *job_ptr, part_record_t *part_ptr,
-				auc_numbers_t *numbers)
+				struct aucsched_numbers *numbers)
 {
 	uint32_t low, want, high, qos_flags = 0;
 
@@ -603,7 +629,7 @@ static uint32_t _or_0_16(uint16_t value)
 }
 
 static void _read_numbers(const job_record_t *job_ptr,
-			  const part_record_t *part_ptr, auc_numbers_t *n)
+			  const part_record_t *part_ptr, struct aucsched_numbers *n)
 {
 	__typeof__(job_ptr->details) details = job_ptr->details;
 	const extent_t *extent = _extent(part_ptr);
@@ -617,7 +643,6 @@ static void _read_numbers(const job_record_t *job_ptr,
 	n->min_cpus = details->min_cpus;
 	n->max_cpus = _or_0(details->max_cpus);
 	n->node_min_cpus = details->pn_min_cpus;
-	n->minutes = auc_minutes(job_ptr, part_ptr);
 	n->whole = auc_is_whole(job_ptr, part_ptr);
 	n->node_cores = extent->cores;
 	n->most_nodes = extent->nodes;
@@ -650,32 +675,60 @@ static void _read_company(const job_record_t *job_ptr,
 		request->approximate = true;
 }
 
-/*
- * The library gives shares on one node alone, and no GPU beside. A job that could be on several
- * nodes, with as many shares on each, Slurm may try.
- */
-static const char *_on_one_node(const auc_numbers_t *numbers,
+static uint32_t _seconds(uint32_t minutes)
+{
+	if ((minutes == INFINITE) || (minutes == NO_VAL) ||
+	    (minutes >= (AUCSCHED_NO_LIMIT - 1) / 60))
+		return AUCSCHED_NO_LIMIT;
+	return MAX(minutes, 1) * 60;
+}
+
+static void _set_layout(const struct aucsched_layout *layout,
+			struct aucsched_job *job)
+{
+	job->cores = layout->cores;
+	job->min_nodes = layout->min_nodes;
+	job->max_nodes = layout->max_nodes;
+	job->cores_per_node = layout->cores_per_node;
+	job->min_gpus = layout->min_gpus;
+	job->max_gpus = layout->max_gpus;
+}
+
+extern void auc_use_layout(const auc_request_t *request, int i,
+			   struct aucsched_job *job)
+{
+	*job = request->job;
+	if (i)
+		_set_layout(&request->shape.layouts[i], job);
+}
+
+static const char *_model_shape(const struct aucsched_numbers *numbers,
 				auc_request_t *request)
 {
-	if (!request->job.share)
-		return NULL;
-	if ((request->job.min_nodes > 1) || numbers->whole ||
-	    numbers->node_range || request->job.max_gpus ||
-	    (request->job.cores_per_node &&
-	     (request->job.cores_per_node != request->job.cores)))
-		return "gres";
-	request->approximate |= (request->job.max_nodes != 1) &&
-		(request->job.cores > 1);
-	request->layouts_len = 0;
-	request->job.min_nodes = request->job.max_nodes = 1;
-	request->job.cores_per_node = 0;
+	static const char *const words[] = AUCSCHED_LEFT_WORDS;
+	struct aucsched_shape *shape = &request->shape;
+	int rc = auc_library_read(engine, AUC_CALL_SHAPE, 0, numbers,
+				  sizeof(*numbers), shape, sizeof(*shape));
+
+	if (rc)
+		return (rc == AUC_UNREAD) ? auc_unread : "record";
+	if (shape->left)
+		return words[shape->left];
+	_set_layout(shape->layouts, &request->job);
+	if (numbers->blocks) {
+		request->job.switches = shape->switches;
+		request->job.within = shape->within;
+		request->job.segment = shape->segment;
+	}
+	request->approximate |= shape->approximate;
+	request->loose |= shape->loose;
 	return NULL;
 }
 
 extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 			     auc_request_t *request)
 {
-	auc_numbers_t numbers = { 0 };
+	struct aucsched_numbers numbers = { 0 };
 	const char *why;
 
 	memset(request, 0, sizeof(*request));
@@ -701,9 +754,12 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 	if (job_ptr->details->whole_node > WHOLE_NODE_USER)
 		return "exclusive";
 	_read_company(job_ptr, part_ptr, request);
-	if ((why = auc_shape(&numbers, request)) ||
-	    (why = _on_one_node(&numbers, request)) ||
-	    (why = auc_model_switches(job_ptr, part_ptr, &request->job)))
+	numbers.share = request->job.share;
+	request->threads = numbers.threads;
+	request->job.time_limit = _seconds(auc_minutes(job_ptr, part_ptr));
+	if ((why = auc_model_switches(job_ptr, part_ptr, &numbers,
+				      &request->job)) ||
+	    (why = _model_shape(&numbers, request)))
 		return why;
 	_model_memory(job_ptr, part_ptr, request);
 	return NULL;
@@ -847,7 +903,7 @@ extern int auc_swap(job_record_t *job_ptr, const auc_alternative_t *a,
 	int rc;
 
 	/* More CPUs a task than at submission, MaxMemPerCPU may have made it. */
-	if (!auc_alternative_counts(a, job_ptr->details->cpus_per_task))
+	if (!a->tasks)
 		return ESLURM_TOO_MANY_REQUESTED_CPUS;
 	_keep(kept, job_ptr);
 	_set_numbers(job_ptr, a);

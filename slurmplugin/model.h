@@ -22,15 +22,16 @@ extern bool auc_are_alike(const job_record_t *a, const job_record_t *b);
  * Adds the switches above the nodes, none with other topologies. After auc_add_nodes(). Node read
  * lock.
  */
-extern void auc_add_topology(auc_snapshot_t *snapshot,
-			     auc_library_t *library);
+extern void auc_add_topology(auc_snapshot_t *snapshot);
 
 /*
- * Has a job demand of switches what Slurm would hold it to.
+ * Has a job demand of switches what Slurm would hold it to; of blocks the library knows that.
+ * OUT numbers - what blocks go by
  * RET NULL, or a word that says why it is left to Slurm. Job and node read locks.
  */
 extern const char *auc_model_switches(const job_record_t *job_ptr,
 				      const part_record_t *part_ptr,
+				      struct aucsched_numbers *numbers,
 				      struct aucsched_job *job);
 
 /*
@@ -131,8 +132,8 @@ extern int auc_shared_gpus(const node_record_t *node_ptr);
 extern void auc_mark_shared(const bitstr_t *nodes);
 
 /*
- * A job as the auction sees it, or why the job is left to Slurm. Nothing is remembered of a job;
- * locks are told with each.
+ * A job as the auction sees it, or why the job is left to Slurm. Nothing is remembered of a job. The
+ * agent's thread alone; locks are told with each.
  */
 
 /* Whether it must be over by some time. Job read lock. */
@@ -169,9 +170,16 @@ extern uint16_t auc_threads_of(const node_record_t *node_ptr);
 /* How many GPUs each of a partition's nodes has at least. */
 extern uint32_t auc_fewest_gpus(const part_record_t *part_ptr);
 
-/* Looks at the nodes again; to be called before a cycle's jobs are described. Job
- * write lock and node read lock. */
-extern void auc_model_refresh(void);
+/* Looks at the nodes again; to be called before a cycle's jobs are described, with the library that
+ * reads requests. Job write lock and node read lock. */
+extern void auc_model_refresh(auc_library_t *library);
+
+/* What auc_model() returns of a request that the library has not read yet: another snapshot is due. */
+extern const char auc_unread[];
+
+/* The alternatives that are noted on a job. RET how many there are; 0 too if the note is not ours */
+extern int auc_alternatives_of(const job_record_t *job_ptr,
+			       auc_alternative_t *alternatives);
 
 /*
  * Makes a pending job ask for count GPUs on each node.
@@ -285,6 +293,9 @@ typedef struct {
  */
 extern void auc_add_resources(auc_snapshot_t *snapshot);
 
+/* All GPUs that a job holds on node n, its number at, of whatever type. */
+extern uint8_t auc_held_gpus(const job_record_t *job_ptr, int n, int at);
+
 /*
  * What a job holds on node n, its number at, which is taken off the node.
  * IN cores - that Slurm gave it there
@@ -340,12 +351,14 @@ extern auc_share_t auc_take_share(auc_snapshot_t *snapshot,
 /*
  * The device that a start gets, for a bin that the library has named; starts of a cycle that are
  * given the same bin get the same one. Node write lock.
- * IN near - says of a GPU whether it is close to the job's cores; such are preferred
+ * IN cores - the job's; GPUs that are close to them are preferred
  * RET index in the gres's topology, -1 if none has room any more
  */
 extern int auc_share_device(const auc_snapshot_t *snapshot, int n, uint8_t bin,
-			    uint32_t share, bool (*near)(int gpu, void *arg),
-			    void *arg);
+			    uint32_t share, bitstr_t *cores);
+
+/* Whether GPU index gpu is close to the cores; true too if nobody said which are. Node read lock. */
+extern bool auc_is_near(const gres_node_state_t *gpus, int gpu, bitstr_t *cores);
 
 /* The queue: pending jobs as rows of the snapshot. Under the locks. */
 
@@ -365,10 +378,8 @@ extern void auc_add_queue(auc_snapshot_t *snapshot,
 extern void auc_add_stores(auc_snapshot_t *snapshot,
 			   const auc_settings_t *settings);
 
-/* The file of the job that comes next, if it names one. RET whether it does */
-extern bool auc_add_job_read(auc_snapshot_t *snapshot,
-			     const job_record_t *job_ptr);
-extern void auc_add_running_read(auc_snapshot_t *snapshot,
-				 const job_record_t *job_ptr);
+/* The file of the job that comes next, or of the running one, if it names one. RET whether it does */
+extern bool auc_add_read(auc_snapshot_t *snapshot, const job_record_t *job_ptr,
+			 bool runs);
 
 #endif

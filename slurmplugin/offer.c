@@ -6,25 +6,15 @@
 #include "model.h"
 #include "start.h"
 
-/*
- * Claims: the nodes that the backfill scheduler has promised to jobs, and that therefore
- * those behind them don't get.
- *
- * Job and node read locks. A claim owns its bitmap.
- */
-
-/* Backfill plans no nodes for jobs that the auction may start at once: see select_shim.c. */
-static bool _is_planned(const job_record_t *job_ptr)
-{
-	return job_ptr->start_time && job_ptr->sched_nodes &&
-		job_ptr->sched_nodes[0];
-}
+/* ---- Claims ---- */
 
 extern void auc_claims_add(auc_claims_t *claims, job_record_t *job_ptr)
 {
 	bitstr_t *nodes = NULL;
 
-	if ((claims->len == AUC_CLAIMS_MAX) || !_is_planned(job_ptr))
+	/* Backfill plans no nodes for jobs that the auction may start at once: see select_shim.c. */
+	if ((claims->len == AUC_CLAIMS_MAX) || !job_ptr->start_time ||
+	    !job_ptr->sched_nodes || !job_ptr->sched_nodes[0])
 		return;
 	if (auc_names_to_nodes(job_ptr->sched_nodes, &nodes) || !nodes) {
 		FREE_NULL_BITMAP(nodes);

@@ -45,15 +45,6 @@ static bitstr_t *_open_nodes(job_record_t *job_ptr, const bitstr_t *nodes)
 	return open;
 }
 
-/* Has stock Slurm start a job there, whoever else keeps it; it is to be launched then. RET as select_nodes() */
-static int _select_among(auc_select_hooks_t *hooks, job_record_t *job_ptr,
-			 const bitstr_t *nodes)
-{
-	auc_pin_t pin = { .nodes = _open_nodes(job_ptr, nodes) };
-
-	return _select_with(&pin, hooks, job_ptr);
-}
-
 static void _yes(job_record_t *job_ptr, void *arg)
 {
 }
@@ -89,14 +80,8 @@ static bool _would_preempt(auc_select_hooks_t *hooks, job_record_t *job_ptr)
 }
 
 /*
- * Which jobs have nobody in their way.
- *
- * A job that comes when nobody waits has nobody to compete with. Slurm starts it at its
- * submission, as it would without the auction. The second of several jobs that come
- * together has the first in its way, and waits with the others for a cycle.
- *
- * All under the job write lock. The bitmap is by node index; with another number of nodes it
- * is void, and then all nodes are wanted until the next cycle.
+ * Which jobs have nobody in their way: of several that come together the first. The bitmap is by node
+ * index; with another number of nodes it is void, and then all are wanted until the next cycle.
  */
 
 /* After so many seconds a job is not new. */
@@ -105,8 +90,6 @@ static bool _would_preempt(auc_select_hooks_t *hooks, job_record_t *job_ptr)
 static struct {
 	bitstr_t *wanted;	/* nodes that jobs wait for; NULL: no cycle has ended */
 	bitstr_t *since;	/* those of jobs that came after the last snapshot */
-	bool all;		/* all are wanted, */
-	bool all_since;		/* and so they are by the jobs that came */
 	uint32_t started;	/* the job that was started so last: no other is as long as it runs; 0: none */
 	int64_t started_us;
 } alone;
@@ -123,7 +106,7 @@ static bool _has_company(const job_record_t *job_ptr, int64_t since_us)
 
 static bool _is_wanted(const part_record_t *part_ptr)
 {
-	return alone.all || !alone.wanted ||
+	return !alone.wanted ||
 		(bit_size(alone.wanted) != bit_size(part_ptr->node_bitmap)) ||
 		bit_overlap_any(alone.wanted, part_ptr->node_bitmap);
 }
@@ -145,29 +128,26 @@ extern void auc_alone_started(job_record_t *job_ptr)
 	alone.started_us = auc_now_us();
 }
 
-/* RET whether the nodes of the partition are in the bitmap now */
-static bool _want(bitstr_t *wanted, const part_record_t *part_ptr)
+/* The nodes of the partition, or all if it is not said which. */
+static void _want(bitstr_t *wanted, const part_record_t *part_ptr)
 {
-	if (!wanted || !part_ptr || !part_ptr->node_bitmap ||
-	    (bit_size(wanted) != bit_size(part_ptr->node_bitmap)))
-		return false;
-	bit_or(wanted, part_ptr->node_bitmap);
-	return true;
+	if (wanted && part_ptr && part_ptr->node_bitmap &&
+	    (bit_size(wanted) == bit_size(part_ptr->node_bitmap)))
+		bit_or(wanted, part_ptr->node_bitmap);
+	else if (wanted)
+		bit_set_all(wanted);
 }
 
 extern void auc_alone_waits(job_record_t *job_ptr)
 {
-	if (!_want(alone.wanted, job_ptr->part_ptr))
-		alone.all = true;
-	if (!_want(alone.since, job_ptr->part_ptr))
-		alone.all_since = true;
+	_want(alone.wanted, job_ptr->part_ptr);
+	_want(alone.since, job_ptr->part_ptr);
 }
 
 extern void auc_alone_begin(void)
 {
 	FREE_NULL_BITMAP(alone.since);
 	alone.since = bit_alloc(node_record_count);
-	alone.all_since = false;
 }
 
 /* What backfill has planned for jobs that the auction has started since is nobody's. */
@@ -190,9 +170,9 @@ extern void auc_alone_end(const auc_snapshot_t *s)
 
 	FREE_NULL_BITMAP(alone.wanted);
 	alone.wanted = bit_copy(alone.since);
-	/* Or somebody is behind those that were looked at. */
-	alone.all = alone.all_since || s->beyond;
-	for (uint32_t row = 0; !alone.all && (row < s->in.jobs_len); row++) {
+	if (s->beyond)	/* somebody is behind those that were looked at */
+		bit_set_all(alone.wanted);
+	for (uint32_t row = 0; row < s->in.jobs_len; row++) {
 		const job_record_t *job_ptr =
 			find_job_record(s->rows[row].job_id);
 
@@ -200,9 +180,9 @@ extern void auc_alone_end(const auc_snapshot_t *s)
 		    (job_ptr->part_ptr == last))
 			continue;
 		last = job_ptr->part_ptr;
-		alone.all = !_want(alone.wanted, last);
+		_want(alone.wanted, last);
 	}
-	if (!alone.all && !s->left_jobs && (bit_ffs(alone.wanted) < 0))
+	if (!s->left_jobs && (bit_ffs(alone.wanted) < 0))
 		_clear_planned();
 }
 
@@ -214,17 +194,13 @@ extern void auc_alone_free(void)
 }
 
 /*
- * Jobs without a place that Slurm may have one for.
- *
- * The auction decides on what is free, and on the layouts that it has modelled. A job that finds no
+ * Jobs without a place that Slurm may have one for. The auction decides on what is free, and on the layouts that it has modelled. A job that finds no
  * place in them is asked about: would Slurm's selection start it now, or would it if it preempted
  * somebody? If so it is Slurm's until the next cycle. Any other goes on bidding: on a full machine
  * nothing would start it, and when nodes get free the auction is to decide whose they are.
  *
  * What was answered of one job holds for all that ask for the same. Jobs for which there is no time
  * left are Slurm's, if they are modelled roughly.
- *
- * Under the locks.
  */
 
 /* Questions of a cycle, and their time. */
@@ -357,8 +333,6 @@ extern void auc_leave_without_place(const auc_snapshot_t *s,
  * handed over: it is taken off the auction, and started right here by Slurm's selection, as its
  * main loop may be held up by jobs that the auction keeps. It is launched as all the auction's
  * starts are: saved first, and not while slurm.conf is read (save.h).
- *
- * The agent's thread alone; under the locks, except for auc_overdue_free().
  */
 
 /* Questions of a cycle, and their time. */
@@ -583,11 +557,13 @@ static bool _select(auc_select_hooks_t *hooks, job_record_t *job_ptr,
 		    const bitstr_t *nodes, const char *what,
 		    auc_starts_t *starts, bitstr_t **idle)
 {
+	auc_pin_t pin = { 0 };
 	int rc;
 
 	if (!(job_ptr = auc_split(job_ptr)))
 		return false;
-	if ((rc = _select_among(hooks, job_ptr, nodes))) {
+	pin.nodes = _open_nodes(job_ptr, nodes);
+	if ((rc = _select_with(&pin, hooks, job_ptr))) {
 		info("aucsched: %pJ %s and could start, but does not: %s",
 		     job_ptr, what, slurm_strerror(rc));
 		return false;

@@ -160,7 +160,7 @@ static bool _unclaimed(const auc_snapshot_t *s, const auc_request_t *request,
 {
 	int64_t end = (request->job.time_limit == AUCSCHED_NO_LIMIT) ?
 		INT64_MAX : s->in.now + request->job.time_limit;
-	int least = request->layouts_len ? 1 : MAX(request->job.min_nodes, 1);
+	int least = (request->shape.len > 1) ? 1 : MAX(request->job.min_nodes, 1);
 	bool enough = bit_set_count(nodes) >= least;
 
 	auc_claims_exclude(&s->claims, s->claims.len, end, nodes);
@@ -235,12 +235,12 @@ static void _and_company(const job_queue_rec_t *record, auc_request_t *request,
 	bool owners = auc_may_meet_owners(record->job_ptr, record->part_ptr);
 	int before;
 
-	if (!owners && !request->socket_cores)
+	if (!owners && !request->shape.socket_cores)
 		return;
 	before = bit_set_count(nodes);
 	if (owners)
 		filter_by_node_owner(record->job_ptr, nodes);
-	_and_sockets(request->socket_cores, nodes);
+	_and_sockets(request->shape.socket_cores, nodes);
 	if (bit_set_count(nodes) < before)
 		request->narrowed = request->approximate = true;
 }
@@ -323,7 +323,7 @@ typedef struct {
 	auc_way_t ways[AUC_ALTERNATIVES]; /* what each of them is */
 	auc_counted_t counted[AUC_ALTERNATIVES]; /* against limits */
 	uint8_t len;
-	bool loose;		/* one of them is: see shape.h */
+	bool loose;		/* one of them is */
 	bool more;		/* there are others that the library is not shown */
 } auc_ways_t;
 
@@ -388,7 +388,7 @@ static void _add_own(look_t *look, const job_queue_rec_t *record,
 	bool first = record == look->record;
 
 	for (int f = 0; f < MAX(request->features, 1); f++) {
-		for (int i = 0; i <= request->layouts_len; i++) {
+		for (int i = 0; i < request->shape.len; i++) {
 			if (!(first && !f && !i) &&
 			    _add(look, record, request, (auc_way_t) {
 				    .layout = i, .feature = f,
@@ -465,7 +465,7 @@ static void _add_lines(look_t *look, auc_memo_t *memo)
 	job_record_t *job_ptr = look->record->job_ptr;
 	auc_alternative_t noted[AUC_ALTERNATIVES];
 	int len = job_ptr->batch_flag ?
-		auc_alternatives_find_note(job_ptr->admin_comment, noted) : 0;
+		auc_alternatives_of(job_ptr, noted) : 0;
 
 	for (int i = 0; i < len; i++) {
 		auc_request_t request;
@@ -484,7 +484,7 @@ static void _add_lines(look_t *look, auc_memo_t *memo)
 						.part_ptr = look->record->part_ptr });
 			auc_swap_back(job_ptr, &kept);
 		}
-		if (why)
+		if (why && (why != auc_unread))
 			_left_out(job_ptr, memo, i + 1, why);
 	}
 }
@@ -692,7 +692,7 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 			_add_alternatives(s, found);
 		auc_add_uses(s, false, request, record->part_ptr);
 		auc_add_limits(s, false, counted);
-		row.reads = auc_add_job_read(s, record->job_ptr);
+		row.reads = auc_add_read(s, record->job_ptr, false);
 		s->jobs[s->in.jobs_len] = job;
 		s->rows[s->in.jobs_len++] = row;
 	}
@@ -736,8 +736,9 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	auc_verdict_t *verdict;
 	const char *why;
 	uint32_t copies, limit;
-	bool array, was_left = memo->left, had_none = memo->no_place;
+	bool array;
 
+	memo->planned = memo->left || memo->no_place || (s->again && memo->planned);
 	memo->left = memo->no_place = false;
 	if (auc_holds_any(job_ptr->job_id)) {
 		memo->settled = state->cycle;
@@ -750,7 +751,9 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 		auc_verdict_drop(job_ptr);
 		return;
 	}
-	if ((why = auc_why_delegated(s, record, memo, &request))) {
+	if ((why = auc_why_delegated(s, record, memo, &request)) == auc_unread)
+		return;
+	if (why) {
 		memo->settled = state->cycle;
 		auc_delegate(s, job_ptr, memo, why);
 		if (!state->shadow)
@@ -796,8 +799,8 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	 */
 	if (s->in.jobs_len == copies)
 		auc_claims_add(&s->first, job_ptr);
-	if (was_left || had_none || (_is_head(state, record->part_ptr) &&
-			 (s->in.jobs_len > copies)))
+	if (memo->planned || (_is_head(state, record->part_ptr) &&
+			      (s->in.jobs_len > copies)))
 		auc_claims_add(&s->claims, job_ptr);
 }
 

@@ -15,8 +15,7 @@
  * job close to a limit may still be refused at its start, but none is kept out that Slurm
  * would start.
  *
- * Locks: under the locks. Those of assoc_mgr are taken after slurmctld's, as everywhere in Slurm. A
- * question about other usage than there is changes the usage for as long as it takes, under
+ * A question about other usage than there is changes the usage for as long as it takes, under
  * assoc_mgr's write locks, so that nobody else sees it.
  */
 
@@ -461,10 +460,8 @@ extern auc_verdict_t *auc_within_limits(auc_verdicts_t *verdicts,
 }
 
 /*
- * Limits of associations and QOS, and licences, as quotas: what jobs count of which. The library keeps to
- * them, and chooses who gets what is left: a row that finds no nodes keeps its licences from nobody. A job
- * becomes a row while its licences are free; whoever waits for one is told so by Slurm, who is asked when
- * the others have started.
+ * Limits and licences as quotas: what jobs count of which. A job becomes a row while its licences are
+ * free; whoever waits for one is told so by Slurm, who is asked when the others have started.
  *
  * Each limit that somebody has, on TRES i, on its minutes or on jobs, is a quota. Which of them bind a
  * job is as in src/slurmctld/acct_policy.c: of two QOS the first that has a limit on TRES i counts, and

@@ -240,13 +240,6 @@ extern void auc_say_no_place(job_record_t *job_ptr, uint8_t why)
 			 "kept" : "fit", NULL);
 }
 
-static void _say_no_place(job_record_t *job_ptr, const auc_row_t *row,
-			  uint8_t why)
-{
-	if (!auc_found_no_place(row, why))
-		auc_say_no_place(job_ptr, why);
-}
-
 /*
  * A job waits for Resources if it is the first of its partition that does, and has Priority behind
  * that one: so says Slurm's own scheduler, whose word would stay or not as its turn comes.
@@ -305,15 +298,16 @@ extern void auc_explain(const auc_snapshot_t *s,
 		case AUCSCHED_WAITS_RESERVED:
 			_tell(job_ptr, _reason_of(waited_for, job_ptr),
 			      decision->expected);
-			_say_no_place(job_ptr, &s->rows[row], decision->why);
+			if (!auc_found_no_place(&s->rows[row], decision->why))
+				auc_say_no_place(job_ptr, decision->why);
 			break;
 		case AUCSCHED_WAITS_NEVER:
 			/* On the nodes that it is shown now. */
 			if (s->rows[row].narrowed) {
 				_tell(job_ptr, _reason_of(waited_for, job_ptr),
 				      0);
-				_say_no_place(job_ptr, &s->rows[row],
-					      decision->why);
+				if (!auc_found_no_place(&s->rows[row], decision->why))
+					auc_say_no_place(job_ptr, decision->why);
 				break;
 			}
 			memo->left = true;
@@ -329,10 +323,7 @@ extern void auc_explain(const auc_snapshot_t *s,
 
 /* ---- Jobs that are left to Slurm: docs/reference/slurm-jobs.md has the reasons, static texts ---- */
 
-static struct {
-	pthread_mutex_t lock;
-	auc_figure_t waits_s;	/* of those that have started */
-} left = { .lock = PTHREAD_MUTEX_INITIALIZER };
+static auc_figure_t left_waits_s;	/* of those that have started. Job write lock */
 
 /* Whether others have licences that the job wants, whom it may preempt for them. */
 static bool _reclaims_licences(job_record_t *job_ptr)
@@ -392,6 +383,8 @@ extern void auc_delegate(auc_snapshot_t *s, job_record_t *job_ptr,
 			 auc_memo_t *memo, const char *why)
 {
 	memo->left = true;
+	if (!memo->why && !quiet)	/* Slurm has been told that its nodes are busy */
+		queue_job_scheduler();
 	auc_say_left(job_ptr, memo, why);
 	_count_left(s, job_ptr, why);
 }
@@ -407,17 +400,10 @@ extern void auc_delegate_beyond(auc_snapshot_t *s, job_record_t *job_ptr,
 
 extern void auc_left_started(const job_record_t *job_ptr)
 {
-	slurm_mutex_lock(&left.lock);
-	auc_figure_add(&left.waits_s, auc_waited(job_ptr, time(NULL)));
-	slurm_mutex_unlock(&left.lock);
+	auc_figure_add(&left_waits_s, auc_waited(job_ptr, time(NULL)));
 }
 
 extern auc_figure_t auc_left_waits(void)
 {
-	auc_figure_t waits_s;
-
-	slurm_mutex_lock(&left.lock);
-	waits_s = left.waits_s;
-	slurm_mutex_unlock(&left.lock);
-	return waits_s;
+	return left_waits_s;
 }

@@ -89,7 +89,7 @@ extern void auc_delegate(auc_snapshot_t *snapshot, job_record_t *job_ptr,
 extern void auc_delegate_beyond(auc_snapshot_t *snapshot, job_record_t *job_ptr,
 				auc_memo_t *memo);
 
-/* Notes that such a job has its nodes. Of any thread, as is what follows. */
+/* Notes that such a job has its nodes. Job write lock, as for what follows. */
 extern void auc_left_started(const job_record_t *job_ptr);
 
 /* How long those have waited, s. */

@@ -201,7 +201,7 @@ extern char *auc_range_plain(const char *text)
 }
 
 /* [TYPE:]LOW-HIGH, of a note. */
-static bool _read_gpus(word_t text, uint32_t most, auc_gpus_t *range)
+static bool _read_gpus(word_t text, auc_gpus_t *range)
 {
 	const char *colon = memchr(text.at, ':', text.len);
 	size_t type = colon ? colon - text.at : 0;
@@ -213,7 +213,7 @@ static bool _read_gpus(word_t text, uint32_t most, auc_gpus_t *range)
 	return !strpbrk(range->type, "=,/ ") &&
 		_read_numbers(auc_after(text, colon ? type + 1 : 0), range) &&
 		range->low && (range->low <= range->high) &&
-		(range->high <= most);
+		(range->high <= MOST);
 }
 
 extern bool auc_range_read_note(const char *comment, auc_gpus_t *range)
@@ -222,7 +222,7 @@ extern bool auc_range_read_note(const char *comment, auc_gpus_t *range)
 
 	memset(range, 0, sizeof(*range));
 	note.at = auc_note_find(comment, AUC_RANGE_NOTE, &note.len);
-	return note.at && _read_gpus(note, MOST, range);
+	return note.at && _read_gpus(note, range);
 }
 
 extern void auc_range_add_note(char **comment, const auc_gpus_t *range)
@@ -248,86 +248,7 @@ extern void auc_range_add_note_of(char **comment, const char *list,
 	auc_range_add_note(comment, &range);
 }
 
-/* ---- Notes of alternative requests, and of the first one ---- */
-
-extern bool auc_alternative_counts(const auc_alternative_t *a,
-				   uint32_t cpus_per_task)
-{
-	uint64_t each = cpus_per_task ? cpus_per_task : 1, on_node = a->per_node;
-
-	/* So many on each if the tasks are even over the nodes. */
-	if (!on_node && (each > 1) && a->min_nodes)
-		on_node = (a->tasks + (uint64_t) a->min_nodes - 1) / a->min_nodes;
-	return (a->tasks * each <= MOST_CPUS) &&
-		(on_node * each <= MOST_CPUS_PER_NODE);
-}
-
-/* The part up to a separator; the rest begins behind it. */
-static word_t _cut(word_t *rest, char separator)
-{
-	const char *at = rest->len ? memchr(rest->at, separator, rest->len) :
-		NULL;
-	word_t part = *rest;
-
-	if (at)
-		part.len = at - rest->at;
-	*rest = auc_after(*rest, part.len + (at ? 1 : 0));
-	return part;
-}
-
-/* MIN-MAX, where a MAX of 0 stands for any. */
-static bool _read_nodes(word_t field, auc_alternative_t *a)
-{
-	word_t rest = field, low = _cut(&rest, '-');
-
-	return auc_number(low, MOST_NODES, &a->min_nodes) &&
-		(auc_is(rest, "0") || (auc_number(rest, MOST_NODES, &a->max_nodes) &&
-				    (a->min_nodes <= a->max_nodes)));
-}
-
-static bool _read_field(word_t field, auc_alternative_t *a)
-{
-	word_t value = auc_after(field, MIN(field.len, 1));
-
-	if (auc_is(field, "contiguous"))
-		return a->contiguous = true;
-	if (auc_begins(field, "gpu:"))
-		return _read_gpus(auc_after(field, 4), MOST_GPUS, &a->gpus);
-	if (auc_begins(field, "n"))
-		return auc_number(value, MOST_CPUS, &a->tasks);
-	if (auc_begins(field, "t"))
-		return auc_number(value, MOST_PER_NODE, &a->per_node);
-	return auc_begins(field, "N") && _read_nodes(value, a);
-}
-
-/* n64,N2-8,t8,gpu:a100:1-3,contiguous */
-static bool _read(word_t text, auc_alternative_t *a)
-{
-	memset(a, 0, sizeof(*a));
-	while (text.len)
-		if (!_read_field(_cut(&text, ','), a))
-			return false;
-	return a->tasks && a->min_nodes && (a->tasks >= a->min_nodes) &&
-		(!a->per_node || ((a->min_nodes == a->max_nodes) &&
-				  (a->tasks == (uint64_t) a->min_nodes * a->per_node)));
-}
-
-/* '/' is between two. The library, which reads scripts, writes the note. */
-extern int auc_alternatives_find_note(const char *comment,
-				      auc_alternative_t *alternatives)
-{
-	word_t rest = { 0 };
-	int len = 0;
-
-	rest.at = auc_note_find(comment, AUC_ALTERNATIVES_NOTE, &rest.len);
-	while (rest.at && rest.len) {
-		if ((len == AUC_ALTERNATIVES) ||
-		    !_read(_cut(&rest, '/'), &alternatives[len]))
-			return 0;
-		len++;
-	}
-	return len;
-}
+/* ---- Notes of first requests ---- */
 
 static char *_format_first(const auc_first_t *first)
 {
@@ -387,10 +308,28 @@ extern bool auc_first_find_note(const char *comment, auc_first_t *first)
 	return same;
 }
 
-/* ---- Input files of jobs ---- */
+/* ---- A choice of features, as users write it ---- */
 
-/* Longer names are cut in a message. */
-#define SHOWN 200
+extern uint8_t auc_one_of_features(const char *features)
+{
+	size_t len = features ? strlen(features) : 0;
+	int names = 1;
+
+	if ((len < 5) || (features[0] != '[') || (features[len - 1] != ']'))
+		return 0;
+	for (size_t i = 1; i < len - 1; i++) {
+		if (strchr("[]()*!&,", features[i]))
+			return 0;
+		if (features[i] == '|') {
+			if ((features[i - 1] == '|') || (i == 1) || (i == len - 2))
+				return 0;
+			names++;
+		}
+	}
+	return ((names > 1) && (names <= UINT8_MAX)) ? names : 0;
+}
+
+/* ---- Updates that are not judged yet ---- */
 
 extern uint64_t auc_id_of(const char *text, size_t len)
 {
@@ -400,87 +339,6 @@ extern uint64_t auc_id_of(const char *text, size_t len)
 		id = (id ^ (unsigned char) text[i]) * 1099511628211ULL;
 	return id ? id : 1;
 }
-
-/* NUMBER, or NUMBER and K, M, G or T, the powers of 1024. */
-static bool _read_size(word_t size, uint64_t *bytes)
-{
-	static const char units[] = "KMGT";
-	const char *unit = NULL;
-	int shift = 0;
-
-	if (size.len &&
-	    (unit = memchr(units, toupper((unsigned char) size.at[size.len - 1]), 4))) {
-		shift = 10 * (unit - units + 1);
-		size.len--;
-	}
-	*bytes = 0;
-	for (size_t i = 0; i < size.len; i++) {
-		if (!isdigit((unsigned char) size.at[i]))
-			return false;
-		*bytes = *bytes * 10 + (size.at[i] - '0');
-		if (*bytes > (AUCSCHED_MAX_FILE >> shift))
-			return false;
-	}
-	*bytes <<= shift;
-	return *bytes;
-}
-
-/* The same file for all who name it: no path that depends on where they are. */
-static bool _is_path(word_t path)
-{
-	if (path.len && (path.at[0] == '/'))
-		return true;
-	for (size_t i = 1; i + 3 <= path.len; i++)
-		if (!strncmp(path.at + i, "://", 3))
-			return true;
-	return false;
-}
-
-/* RET NULL, or what is wrong with PATH:SIZE */
-static const char *_read_file(word_t text, auc_input_t *input)
-{
-	word_t path = text, size = { 0 };
-
-	while (path.len && (path.at[path.len - 1] != ':'))
-		path.len--;
-	if (!path.len)
-		return "must be PATH:SIZE";
-	size = auc_after(text, path.len);
-	path.len--;
-	if (!_is_path(path))
-		return "its path must begin with / or be a URL";
-	if (!_read_size(size, &input->bytes))
-		return "its size must be a number of bytes above 0, or with K, M, G or T";
-	input->file = auc_id_of(path.at, path.len);
-	return NULL;
-}
-
-extern auc_input_found_t auc_input_parse(const char *comment,
-					 auc_input_t *input, char **error)
-{
-	word_t text = { 0 }, second = { 0 };
-	const char *why;
-
-	if (!(text.at = auc_note_find(comment, AUC_INPUT_NOTE, &text.len)))
-		return AUC_INPUT_NONE;
-	why = _read_file(text, input);
-	if (!why && text.at[text.len]) {
-		second.at = auc_note_find(text.at + text.len + 1,
-					  AUC_INPUT_NOTE, &second.len);
-		if (second.at) {
-			text = second;
-			why = "is a second input; name the largest one alone";
-		}
-	}
-	if (!why)
-		return AUC_INPUT_OK;
-	if (error)
-		*error = xstrdup_printf("aucsched: --comment: input=%.*s: %s",
-					(int) MIN(text.len, SHOWN), text.at, why);
-	return AUC_INPUT_BAD;
-}
-
-/* ---- Updates that are not judged yet ---- */
 
 /*
  * What a job asks for, in a number. Only what the job itself says: no attempt to start it changes

@@ -10,16 +10,10 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "aucsched.h"
 #include "compat.h"
 
 /* Parts of a text that are looked at where they are, and the numbers in them. */
-
-/* What the auction counts with, and fields of a job's record hold. */
-#define MOST_NODES 1048576
-#define MOST_PER_NODE 65000
-#define MOST_GPUS 15
-#define MOST_CPUS 2147483647
-#define MOST_CPUS_PER_NODE 65535
 
 typedef struct {
 	const char *at;
@@ -59,27 +53,18 @@ static inline bool auc_digits(word_t word, uint32_t *out)
 	return true;
 }
 
-/* A number from 1 to most. */
-static inline bool auc_number(word_t word, uint32_t most, uint32_t *out)
-{
-	return auc_digits(word, out) && *out && (*out <= most);
-}
-
 /*
  * GPU ranges, --gres=gpu[:TYPE]:LOW-HIGH: reading them from a request, noting them on a
  * job. Plain string work, shared by job_submit, cli_filter and the scheduler.
  */
 
-/* Bytes of a GPU type's name, with its NUL. */
-#define AUC_TYPE_SIZE 64
-
 /* How a job's range is noted, in its admin_comment (and on the way there, in its comment). */
 #define AUC_RANGE_NOTE "auc:gpu="
 
-typedef struct {
-	uint32_t low, high;	/* on each node, from 1 on */
-	char type[AUC_TYPE_SIZE]; /* of the GPUs; "": any */
-} auc_gpus_t;
+typedef struct aucsched_gpus auc_gpus_t;
+
+/* Bytes of a GPU type's name, with its NUL. */
+#define AUC_TYPE_SIZE sizeof(((auc_gpus_t *) NULL)->type)
 
 typedef enum {
 	AUC_RANGE_NONE,		/* no GPU range: leave the request alone */
@@ -124,37 +109,16 @@ extern void auc_range_add_note_of(char **comment, const char *list,
 				  uint32_t low, uint32_t high);
 
 /*
- * Alternative requests of a job, and its first one, as they are noted on the job. Plain string
- * work, shared by job_submit and the scheduler.
+ * Alternative requests of a job, which the library reads, and its first one, as they are noted on the
+ * job. Plain string work, shared by job_submit and the scheduler.
  */
 
-/* Alternatives a job; the library takes as many. */
-#define AUC_ALTERNATIVES 8
+typedef struct aucsched_noted auc_alternative_t;
+#define AUC_ALTERNATIVES AUCSCHED_MAX_ALTERNATIVES
 
 /* The keys of the notes. */
 #define AUC_ALTERNATIVES_NOTE "auc:alt="
 #define AUC_FIRST_NOTE "auc:first="
-
-/* A whole request: what it does not name, the job does not ask for when it starts with it. */
-typedef struct {
-	uint32_t tasks;		/* at least 1 */
-	uint32_t min_nodes;	/* at least 1 */
-	uint32_t max_nodes;	/* 0: any */
-	uint32_t per_node;	/* tasks on each node, 0: any */
-	auc_gpus_t gpus;	/* 0, 0: none */
-	bool contiguous;
-} auc_alternative_t;
-
-/*
- * Whether an alternative's CPUs, in all and on each node, are numbers that a job's record, and
- * the library, can hold. IN cpus_per_task - the job's, whatever it is by now
- */
-extern bool auc_alternative_counts(const auc_alternative_t *alternative,
-				   uint32_t cpus_per_task);
-
-/* The alternatives that the library has noted. RET how many; 0 too if the note is not ours */
-extern int auc_alternatives_find_note(const char *comment,
-				      auc_alternative_t *alternatives);
 
 #define AUC_FIRST_TASKS 1	/* JOB_NTASKS_SET */
 #define AUC_FIRST_IMPLIED 2	/* AUC_IMPLIED_MAX_NODES */
@@ -175,32 +139,13 @@ extern bool auc_first_set_note(char **comment, const auc_first_t *first);
 extern bool auc_first_find_note(const char *comment, auc_first_t *first);
 
 /*
- * Input files of jobs, --comment=input=PATH:SIZE: reading them. Plain string work, shared by
- * job_submit and the scheduler.
+ * "[a|b|c]": all nodes have the same one of these features.
+ * RET how many there are; 0: it is no such text
  */
+extern uint8_t auc_one_of_features(const char *features);
 
-/* The key of a part of the comment; ';' is between parts. */
+/* The key of a job's input file in its comment, --comment=input=PATH:SIZE, which the library reads. */
 #define AUC_INPUT_NOTE "input="
-
-typedef struct {
-	uint64_t file;		/* of the path; not 0 */
-	uint64_t bytes;		/* at least 1 */
-} auc_input_t;
-
-typedef enum {
-	AUC_INPUT_NONE,		/* the comment names no input */
-	AUC_INPUT_OK,
-	AUC_INPUT_BAD,
-} auc_input_found_t;
-
-/*
- * The input that a comment names.
- * IN comment - may be NULL
- * OUT input - set with AUC_INPUT_OK
- * OUT error - set with AUC_INPUT_BAD: one line, caller must xfree(); may be NULL
- */
-extern auc_input_found_t auc_input_parse(const char *comment,
-					 auc_input_t *input, char **error);
 
 /* The same number for the same text, on any machine and for ever; not 0. */
 extern uint64_t auc_id_of(const char *text, size_t len);

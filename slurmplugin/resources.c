@@ -19,17 +19,28 @@ extern uint32_t auc_gpu_type(const gres_node_state_t *gpus)
 	return type;
 }
 
-/* Free devices of the type, where the node tells its devices apart. */
-static uint64_t _free_devices(const gres_node_state_t *gpus, uint32_t type)
+/* Whether the node tells its devices of a gres apart, by type. */
+static bool _tells_types(const gres_node_state_t *here)
+{
+	return here->topo_cnt && here->topo_gres_bitmap && here->topo_type_id;
+}
+
+/* How many devices of the type there are among some; NULL: in all. */
+static uint64_t _devices(const gres_node_state_t *here, uint32_t type,
+			 bitstr_t *some)
 {
 	uint64_t count = 0;
 
-	for (int t = 0; t < gpus->topo_cnt; t++)
-		if (gpus->topo_gres_bitmap[t] &&
-		    (gpus->topo_type_id[t] == type))
-			count += bit_set_count(gpus->topo_gres_bitmap[t]) -
-				bit_overlap(gpus->topo_gres_bitmap[t],
-					    gpus->gres_bit_alloc);
+	for (int t = 0; t < here->topo_cnt; t++) {
+		bitstr_t *of = here->topo_gres_bitmap[t];
+
+		if (!of || (here->topo_type_id[t] != type))
+			continue;
+		if (!some)
+			count += bit_set_count(of);
+		else if (bit_size(of) == bit_size(some))
+			count += bit_overlap(of, some);
+	}
 	return count;
 }
 
@@ -43,9 +54,9 @@ static uint64_t _free_gres(const gres_node_state_t *gres, uint32_t type)
 						  gres->gres_cnt_avail);
 
 	/* Jobs that ask for no type are not counted by type. */
-	if (gres->topo_cnt && gres->topo_gres_bitmap && gres->topo_type_id &&
-	    gres->gres_bit_alloc)
-		return _free_devices(gres, type);
+	if (_tells_types(gres) && gres->gres_bit_alloc)
+		return _devices(gres, type, NULL) -
+			_devices(gres, type, gres->gres_bit_alloc);
 	for (int i = 0; i < gres->type_cnt; i++)
 		if ((gres->type_id[i] == type) &&
 		    (gres->type_cnt_alloc[i] < gres->type_cnt_avail[i]))
@@ -257,23 +268,38 @@ static bool _has_room(const gres_node_state_t *shares,
 		 shares->topo_gres_cnt_avail[t]);
 }
 
+extern bool auc_is_near(const gres_node_state_t *gpus, int gpu, bitstr_t *cores)
+{
+	for (int t = 0; t < gpus->topo_cnt; t++) {
+		bitstr_t *near = gpus->topo_core_bitmap ?
+			gpus->topo_core_bitmap[t] : NULL;
+
+		if (!gpus->topo_gres_bitmap || !gpus->topo_gres_bitmap[t] ||
+		    (gpu >= bit_size(gpus->topo_gres_bitmap[t])) ||
+		    !bit_test(gpus->topo_gres_bitmap[t], gpu))
+			continue;
+		return !near || (bit_size(near) != bit_size(cores)) ||
+			bit_overlap_any(near, cores);
+	}
+	return true;
+}
+
 /* A GPU that nobody has anything of. */
 static int _idle_gpu(const gres_node_state_t *shares,
 		     const gres_node_state_t *gpus, uint32_t share,
-		     bool (*near)(int gpu, void *arg), void *arg)
+		     bitstr_t *cores)
 {
 	for (int far = 0; far <= 1; far++)
 		for (int t = 0; t < shares->topo_cnt; t++)
 			if (!shares->topo_gres_cnt_alloc[t] &&
 			    _has_room(shares, gpus, t, share) &&
-			    (far || near(t, arg)))
+			    (far || auc_is_near(gpus, t, cores)))
 				return t;
 	return -1;
 }
 
 extern int auc_share_device(const auc_snapshot_t *s, int n, uint8_t bin,
-			    uint32_t share, bool (*near)(int gpu, void *arg),
-			    void *arg)
+			    uint32_t share, bitstr_t *cores)
 {
 	const node_record_t *node_ptr = node_record_table_ptr[n];
 	const gres_node_state_t *shares, *gpus;
@@ -285,7 +311,7 @@ extern int auc_share_device(const auc_snapshot_t *s, int n, uint8_t bin,
 		return -1;
 	shares = auc_node_gres(node_ptr, auc_share_gres());
 	gpus = auc_node_gpus(node_ptr);
-	if (!shares || !auc_shares_are_known(shares))
+	if (!shares || !gpus || !auc_shares_are_known(shares))
 		return -1;
 	chosen = &s->devices[(size_t) n * AUC_BINS + bin - 1];
 	if (_find_shared(s, n, bin) >= 0)
@@ -293,7 +319,7 @@ extern int auc_share_device(const auc_snapshot_t *s, int n, uint8_t bin,
 	else if (*chosen)
 		t = *chosen - 1;
 	else
-		t = _idle_gpu(shares, gpus, share, near, arg);
+		t = _idle_gpu(shares, gpus, share, cores);
 	if ((t < 0) || !_has_room(shares, gpus, t, share))
 		return -1;
 	*chosen = t + 1;
@@ -455,32 +481,15 @@ extern void auc_add_resources(auc_snapshot_t *s)
 			_add_amount(s, r, n);
 }
 
-/* How many of the devices that a job holds there are of the type. */
-static uint64_t _devices_of_type(const gres_job_state_t *held,
-				 const gres_node_state_t *here, int at,
-				 uint32_t type)
-{
-	uint64_t count = 0;
-
-	for (int t = 0; t < here->topo_cnt; t++)
-		if (here->topo_gres_bitmap[t] && (here->topo_type_id[t] == type) &&
-		    (bit_size(here->topo_gres_bitmap[t]) ==
-		     bit_size(held->gres_bit_alloc[at])))
-			count += bit_overlap(here->topo_gres_bitmap[t],
-					     held->gres_bit_alloc[at]);
-	return count;
-}
-
 /* How many of a kind the job holds on its node number at, by one of its records of the gres. */
 static uint64_t _held_by(const gres_job_state_t *held,
 			 const gres_node_state_t *here, int at, uint32_t type)
 {
 	if (at >= held->node_cnt)
 		return 0;
-	if (type && here->topo_cnt && here->topo_gres_bitmap &&
-	    here->topo_type_id && held->gres_bit_alloc &&
+	if (type && _tells_types(here) && held->gres_bit_alloc &&
 	    held->gres_bit_alloc[at])
-		return _devices_of_type(held, here, at, type);
+		return _devices(here, type, held->gres_bit_alloc[at]);
 	if ((!type || (held->type_id == type)) && held->gres_cnt_node_alloc)
 		return held->gres_cnt_node_alloc[at];
 	return 0;
@@ -498,6 +507,13 @@ static uint64_t _held_gres(const job_record_t *job_ptr, const auc_kind_t *kind,
 		if (gres->plugin_id == kind->gres)
 			count += _held_by(gres->gres_data, here, at, kind->type);
 	return count;
+}
+
+extern uint8_t auc_held_gpus(const job_record_t *job_ptr, int n, int at)
+{
+	auc_kind_t gpus = { .of = AUC_GRES, .gres = gres_build_id("gpu") };
+
+	return MIN(_held_gres(job_ptr, &gpus, n, at), AUCSCHED_MAX_GPUS);
 }
 
 extern void auc_take_holding(auc_snapshot_t *s, const job_record_t *job_ptr,
@@ -649,29 +665,21 @@ extern void auc_add_stores(auc_snapshot_t *s, const auc_settings_t *settings)
 	}
 }
 
-static bool _add_read(const auc_snapshot_t *s, struct aucsched_read **reads,
-		      size_t *cap, uint32_t *len, uint32_t number,
-		      const job_record_t *job_ptr)
+extern bool auc_add_read(auc_snapshot_t *s, const job_record_t *job_ptr, bool runs)
 {
-	auc_input_t input;
+	struct aucsched_read **reads = runs ? &s->running_reads : &s->job_reads;
+	size_t *cap = runs ? &s->running_reads_cap : &s->job_reads_cap, found;
+	uint32_t *len = runs ? &s->in.running_reads_len : &s->in.job_reads_len;
+	struct aucsched_read read = { 0 };
 
 	if (!s->in.stores_len ||
-	    (auc_input_parse(job_ptr->comment, &input, NULL) != AUC_INPUT_OK))
+	    !auc_note_find(job_ptr->comment, AUC_INPUT_NOTE, &found) ||
+	    auc_library_read(s->library, AUC_CALL_INPUT_FILE, 0, job_ptr->comment,
+			     strlen(job_ptr->comment) + 1, &read, sizeof(read)) ||
+	    !read.file)
 		return false;
+	read.job = runs ? s->in.running_len : s->in.jobs_len;
 	AUC_GROW(*reads, *cap, *len + 1);
-	(*reads)[(*len)++] = (struct aucsched_read) {
-		.job = number, .file = input.file, .bytes = input.bytes };
+	(*reads)[(*len)++] = read;
 	return true;
-}
-
-extern bool auc_add_job_read(auc_snapshot_t *s, const job_record_t *job_ptr)
-{
-	return _add_read(s, &s->job_reads, &s->job_reads_cap,
-			 &s->in.job_reads_len, s->in.jobs_len, job_ptr);
-}
-
-extern void auc_add_running_read(auc_snapshot_t *s, const job_record_t *job_ptr)
-{
-	(void) _add_read(s, &s->running_reads, &s->running_reads_cap,
-			 &s->in.running_reads_len, s->in.running_len, job_ptr);
 }

@@ -325,18 +325,6 @@ extern void auc_shadow_note(const auc_snapshot_t *s,
 
 /* ---- the file ---- */
 
-/* Once for each fault, and when it is over. */
-static void _say(const char *path, const char *fault)
-{
-	bool news = auc_set_text(&shadow.said, fault);
-
-	if (news && fault)
-		error("aucsched: can't write %s: %s; what the auction would have started is kept in memory, and tried again",
-		      path, fault);
-	else if (news)
-		info("aucsched: %s is written again", path);
-}
-
 extern void auc_shadow_write(const auc_settings_t *settings, const char *path,
 			     bool secret, auc_library_t *library,
 			     const auc_snapshot_t *s, bool decided)
@@ -349,7 +337,9 @@ extern void auc_shadow_write(const auc_settings_t *settings, const char *path,
 		.queue = s->queue, .decided = decided, .in = &s->in,
 		.runs = shadow.runs, .runs_len = shadow.runs_len };
 
-	_say(path, auc_library_shadow(library, &to) ? library->error : NULL);
+	auc_say_file(&shadow.said, path,
+		     auc_library_shadow(library, &to) ? library->error : NULL,
+		     "what the auction would have started is kept in memory, and tried again");
 	_free_runs();
 }
 

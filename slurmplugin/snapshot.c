@@ -10,30 +10,6 @@
 
 /* ---- What running jobs hold of the nodes, and until when: job and node read locks ---- */
 
-static uint64_t _gpus_held(const gres_job_state_t *gpus, int at)
-{
-	if (!gpus || (at >= gpus->node_cnt))
-		return 0;
-	if (gpus->gres_cnt_node_alloc)
-		return gpus->gres_cnt_node_alloc[at];
-	if (gpus->gres_bit_alloc && gpus->gres_bit_alloc[at])
-		return bit_set_count(gpus->gres_bit_alloc[at]);
-	return 0;
-}
-
-/* All GPUs that a job holds on its node number at, of whatever type. */
-static uint8_t _job_gpus(const job_record_t *job_ptr, int at)
-{
-	uint32_t gpu = gres_build_id("gpu");
-	gres_state_t *gres;
-	uint64_t held = 0;
-
-	AUC_EACH(gres, job_ptr->gres_list_alloc)
-		if (gres->plugin_id == gpu)
-			held += _gpus_held(gres->gres_data, at);
-	return MIN(held, 15);
-}
-
 /*
  * Adds what a job has on node n, joined to its segment before where that is alike.
  * IN bin - the GPU in shared use that has the job's share; 0: none
@@ -69,7 +45,7 @@ static void _end_running(auc_snapshot_t *s,
 	if (!running->segments)
 		return;
 	if (job_ptr)
-		auc_add_running_read(s, job_ptr);
+		(void) auc_add_read(s, job_ptr, true);
 	AUC_GROW(s->running, s->running_cap, s->in.running_len + 1);
 	AUC_GROW(s->runners, s->runners_cap, s->in.running_len + 1);
 	memset(&s->runners[s->in.running_len], 0, sizeof(*s->runners));
@@ -89,7 +65,7 @@ static void _take_off(auc_snapshot_t *s, struct aucsched_running *running,
 		      uint8_t bin)
 {
 	struct aucsched_node *node = &s->nodes[n];
-	uint8_t gpus = _job_gpus(job_ptr, at);
+	uint8_t gpus = auc_held_gpus(job_ptr, n, at);
 
 	/* What is shared, or on its way out, is counted once. */
 	cores = MIN(cores, node->free_cores);
@@ -295,13 +271,14 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 			      auc_library_t *library, uint32_t cycle)
 {
 	_clear(s, cycle);
-	auc_model_refresh();
+	s->library = library;
+	auc_model_refresh(library);
 	auc_shares_refresh();
 	auc_requests_restore();
 	auc_add_nodes(s);
 	auc_add_shares(s);
 	auc_add_preferences(s);
-	auc_add_topology(s, library);
+	auc_add_topology(s);
 	auc_add_stores(s, settings);
 	auc_add_resources(s);
 	_add_running(s);

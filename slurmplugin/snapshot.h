@@ -7,7 +7,37 @@
 #include "request.h"
 #include "select_hooks.h"
 #include "library.h"
-#include "shape.h"
+
+/* Gres that a job asks for on each of its nodes, beside its GPUs; or one of several types of these. */
+#define AUC_MORE_GRES 4
+typedef struct {
+	uint32_t gres, type;	/* gres ids; type 0: any */
+	uint32_t count;		/* on each node */
+} auc_gres_t;
+
+/* What a job asks for, as the auction counts it. */
+typedef struct {
+	struct aucsched_job job; /* without priority and mask; the layout that is preferred */
+	struct aucsched_shape shape; /* all layouts: it would start with any of them */
+	uint8_t features;	/* any one of so many features for all nodes; 0: no such choice */
+	uint64_t memory;	/* MB a node, or a CPU with MEM_PER_CPU; 0: no matter */
+	uint64_t gpu_memory;	/* MB for each GPU of a node; 0: by memory */
+	bool all_memory;	/* all of its nodes' memory, which nobody else may hold any of */
+	uint32_t gpu_type;	/* gres type id; 0: any, or several: see more */
+	auc_gres_t more[AUC_MORE_GRES];
+	uint8_t more_len;
+	uint16_t threads;	/* CPUs a core */
+	bool approximate;	/* if it finds no place, Slurm may try: see struct aucsched_shape */
+	bool loose;		/* Slurm's selection may have to say which cores: see there */
+	bool binds_gpus;	/* the GPUs go with the cores: Slurm's selection picks both */
+	bool narrowed;		/* it is shown fewer nodes for what others hold for now */
+	bool may_preempt;	/* Slurm could make room for it, should it find no place */
+	uint64_t preempt_keys;	/* answers to whom it may preempt, all of which hold; 0: nobody */
+} auc_request_t;
+
+/* Layout number i of a request, 0 for that of its job, written into *job. */
+extern void auc_use_layout(const auc_request_t *request, int i,
+			   struct aucsched_job *job);
 
 /* The nodes that the backfill scheduler has promised to jobs. Job and node read locks. */
 
@@ -43,7 +73,7 @@ extern void auc_claims_free(auc_claims_t *claims);
 /* A request with which a job could start: a line of its script, or its own in one of its layouts. */
 typedef struct {
 	uint8_t number;		/* of the line, from 1 on; 0: none */
-	uint8_t layout;		/* of the request: see shape.h */
+	uint8_t layout;		/* of the request's */
 	uint8_t feature;	/* which of several all nodes have */
 	bool names_type;	/* of a gres */
 	const part_record_t *part_ptr; /* good as long as config is */
@@ -124,6 +154,7 @@ typedef struct aucsched_left auc_delegation_t;
 	size_t name##_cap;
 
 typedef struct {
+	auc_library_t *library;	/* that is shown it */
 	struct aucsched_input in; /* points into what follows */
 	AUC_SHOWN_ARRAYS(AUC_ARRAY)
 	AUC_OWN_ARRAYS(AUC_ARRAY)
@@ -136,6 +167,7 @@ typedef struct {
 	uint32_t left_longest_s; /* and the longest wait among them, s */
 	auc_delegation_t left[AUC_LEFT_MAX];
 	int left_len;
+	bool again;		/* it is taken again in its cycle */
 	auc_claims_t claims;	/* of jobs in the order of the queue */
 	auc_claims_t first;	/* of the first row's job, for those that have none */
 	time_t config;		/* slurm.conf's, when the nodes had these indices */

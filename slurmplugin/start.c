@@ -40,23 +40,6 @@ static bitstr_t *_pick_cores(const node_record_t *node_ptr, bitstr_t *idle,
 	return picked;
 }
 
-/* Whether GPU index gpu is close to the cores; true too if nobody said which are. */
-static bool _is_near(const gres_node_state_t *gpus, int gpu, bitstr_t *cores)
-{
-	for (int t = 0; t < gpus->topo_cnt; t++) {
-		bitstr_t *near = gpus->topo_core_bitmap ?
-			gpus->topo_core_bitmap[t] : NULL;
-
-		if (!gpus->topo_gres_bitmap || !gpus->topo_gres_bitmap[t] ||
-		    (gpu >= bit_size(gpus->topo_gres_bitmap[t])) ||
-		    !bit_test(gpus->topo_gres_bitmap[t], gpu))
-			continue;
-		return !near || (bit_size(near) != bit_size(cores)) ||
-			bit_overlap_any(near, cores);
-	}
-	return true;
-}
-
 /*
  * Takes count GPUs of which nobody has anything, near ones first.
  * RET NULL if the node does not tell its GPUs apart: any will do
@@ -77,7 +60,7 @@ static bitstr_t *_pick_gpus(const node_record_t *node_ptr,
 			if (bit_test(gpus->gres_bit_alloc, gpu) ||
 			    auc_is_shared_gpu(node_ptr, gpu) ||
 			    bit_test(picked, gpu) ||
-			    (!far && !_is_near(gpus, gpu, cores)))
+			    (!far && !auc_is_near(gpus, gpu, cores)))
 				continue;
 			bit_set(picked, gpu);
 			count--;
@@ -142,18 +125,6 @@ static bool _pin_make(auc_pin_t *pin, const struct aucsched_output *out,
 		if (!_pin_node(pin, n, segment, idle, binds_gpus))
 			return false;
 	return true;
-}
-
-typedef struct {
-	const gres_node_state_t *gpus;
-	bitstr_t *cores;
-} auc_near_t;
-
-static bool _near_cores(int gpu, void *arg)
-{
-	const auc_near_t *near = arg;
-
-	return !near->gpus || _is_near(near->gpus, gpu, near->cores);
 }
 
 /* Idle cores first, then those of jobs that are to end. */
@@ -268,7 +239,7 @@ static bool _same_layout(const auc_row_t *row, const auc_way_t *way,
 
 	if (way->number)	/* _take_alternative() looks at it */
 		return _same_request(&request->job, &row->ways[0].job);
-	if (way->layout > request->layouts_len)
+	if (way->layout >= request->shape.len)
 		return false;
 	auc_use_layout(request, way->layout, &now);
 	return _same_request(&now, &way->job);
@@ -409,7 +380,7 @@ static int _take_alternative(const auc_way_t *way,
 
 	if (!number)
 		return SLURM_SUCCESS;
-	if (number > auc_alternatives_find_note(job_ptr->admin_comment, noted))
+	if (number > auc_alternatives_of(job_ptr, noted))
 		return SLURM_ERROR;
 	if ((rc = auc_swap_for_start(job_ptr, &noted[number - 1], number,
 				       decision->gpus, kept)))
@@ -516,16 +487,12 @@ static bool _pin_share(auc_pin_t *pin, const auc_snapshot_t *s,
 		out->segments + decision->first_segment;
 	uint32_t share = _way(&s->rows[row], decision)->job.share;
 	int n = segment->first;
-	auc_near_t near;
 
 	if (!share)
 		return true;
-	near = (auc_near_t) { auc_node_gpus(node_record_table_ptr[n]),
-			      pin->cores[n] };
 	pin->share_gres = auc_share_gres();
 	pin->share_node = n;
-	pin->device = auc_share_device(s, n, segment->bin, share, _near_cores,
-				       &near);
+	pin->device = auc_share_device(s, n, segment->bin, share, pin->cores[n]);
 	return pin->device >= 0;
 }
 

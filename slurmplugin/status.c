@@ -113,33 +113,20 @@ extern bool auc_status_replace(const char *path, const char *text)
 	return ok;
 }
 
-/* Once for each fault, and when it is over. */
-static void _say(const char *path, bool ok)
-{
-	static char *said;
-	char *fault = ok ? NULL : xstrdup_printf("%s: %m", path);
-
-	bool news = auc_set_text(&said, fault);
-
-	if (news && fault)
-		error("aucsched: no status for `aucsched status`: can't write %s",
-		      fault);
-	else if (news)
-		info("aucsched: the status is written again: %s", path);
-	xfree(fault);
-}
-
 extern void auc_status_write(auc_status_t *status,
 			     const auc_settings_t *settings,
 			     auc_library_t *library,
 			     const auc_snapshot_t *snapshot,
 			     const char *state_dir)
 {
+	static char *said;
 	char *path = settings->status ? xstrdup(settings->status) :
 		xstrdup_printf("%s/aucsched.status", state_dir);
 	char *json = _json(status, settings, library, snapshot);
 
-	_say(path, auc_status_replace(path, json));
+	auc_say_file(&said, path,
+		     auc_status_replace(path, json) ? NULL : strerror(errno),
+		     "there is no status for `aucsched status`");
 	xfree(json);
 	xfree(path);
 }
@@ -156,11 +143,6 @@ static void _memo_key(void *item, const char **key, uint32_t *len)
 	*len = sizeof(memo->job_id);
 }
 
-static void _memo_free(void *memo)
-{
-	xfree(memo);
-}
-
 extern auc_memo_t *auc_memo_find(uint32_t job_id)
 {
 	return xhash_get(memos, (const char *) &job_id, sizeof(job_id));
@@ -173,7 +155,7 @@ extern auc_memo_t *auc_memo_of(uint32_t job_id)
 	if (memo)
 		return memo;
 	if (!memos)
-		memos = xhash_init(_memo_key, _memo_free);
+		memos = xhash_init(_memo_key, auc_free);
 	memo = xmalloc(sizeof(*memo));
 	memo->job_id = job_id;
 	return xhash_add(memos, memo);

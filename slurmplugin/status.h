@@ -23,6 +23,7 @@ typedef struct {
 	int missed_rc;		/* of the last of them that was logged */
 	bool left;		/* to Slurm, until the next cycle says otherwise */
 	bool no_place;		/* nor had Slurm: the next cycle goes by what backfill plans for it */
+	bool planned;		/* so it does, for one of the two */
 	bool stuck;		/* it found no place in the last decision */
 	uint8_t verdict;	/* the last decision on it, plus 1; 0: it had no row */
 	const char *why;	/* the word that was logged; static text */

@@ -97,12 +97,6 @@ static bool _still_run(auc_hold_t *hold, job_record_t *job_ptr)
 	return any;
 }
 
-static bool _may_wait(const auc_hold_t *hold, const job_record_t *job_ptr)
-{
-	return job_ptr && IS_JOB_PENDING(job_ptr) && job_ptr->priority &&
-		auc_is_current(&hold->s);
-}
-
 /* RET what the place is kept for; AUC_NOBODY: it is not */
 static auc_waits_t _tend(auc_hold_t *hold, auc_select_hooks_t *hooks,
 			 auc_starts_t *starts)
@@ -111,7 +105,8 @@ static auc_waits_t _tend(auc_hold_t *hold, auc_select_hooks_t *hooks,
 	bitstr_t **idle;
 	bool started, run;
 
-	if (!_may_wait(hold, job_ptr))
+	if (!job_ptr || !IS_JOB_PENDING(job_ptr) || !job_ptr->priority ||
+	    !auc_is_current(&hold->s))
 		return AUC_NOBODY;
 	run = _still_run(hold, job_ptr);
 	if ((run || bit_overlap_any(hold->nodes, cg_node_bitmap)) &&
@@ -149,13 +144,10 @@ extern auc_waits_t auc_holds_tend(auc_select_hooks_t *hooks,
 }
 
 /*
- * Jobs that have to end before others can start.
- *
- * The library says which. Before anybody is preempted stock select_nodes() is asked, with its own
+ * Jobs that have to end before others can start, as the library says. Before anybody is preempted stock select_nodes() is asked, with its own
  * candidates cut down to these: it looks at all that a start looks at, by the rules of this moment,
  * and names those that it would preempt. When all starts of the cycle have been asked about, these
- * are preempted (victims.c). The places are kept (offer.c) until the nodes are clean, and then the starts
- * are made as any other (victims.c).
+ * are preempted. The places are kept until the nodes are clean.
  */
 
 /* What the starts of a cycle share. */

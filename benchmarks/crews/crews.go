@@ -157,7 +157,7 @@ func (cs *crews) Next() (at int64, ok bool) {
 }
 
 // beginSeconds is what a run needs to begin, and worthPart which part of the least start's worth
-// all prices are together: slurmplugin/shape.c.
+// all prices are together: internal/engine/price.go.
 const (
 	beginSeconds = 60
 	worthPart    = 8

@@ -222,7 +222,6 @@ func aucsched_close(handle C.int64_t) (c C.int) {
 			b.victims.free()
 			b.switches.free()
 			b.leaves.free()
-			b.demands.free()
 			b.shadow.Close()
 			b.record.end()
 		}
@@ -280,7 +279,7 @@ type buffers struct {
 	victims   array[uint32]
 	switches  array[engine.Switch]
 	leaves    array[uint32]
-	demands   array[standing.Demand]
+	tree      standing.Tree // of the topology
 	shadow    shadow.Writer
 	kept      kept
 	record    record

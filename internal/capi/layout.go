@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"unsafe"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/engine"
-	"github.com/aucsched/aucsched/internal/slurm/standing"
+	"github.com/aucsched/aucsched/internal/slurm/alternatives"
+	"github.com/aucsched/aucsched/internal/slurm/shapes"
 )
 
 // #include "aucsched.h"
@@ -34,7 +36,9 @@ var layouts = [][2]any{
 	{C.struct_aucsched_shared_gpu{}, engine.SharedGPU{}},
 	{C.struct_aucsched_preference{}, engine.Preference{}},
 	{C.struct_aucsched_stake{}, engine.Stake{}},
-	{C.struct_aucsched_demand{}, standing.Demand{}},
+	{C.struct_aucsched_numbers{}, shapes.Numbers{}},
+	{C.struct_aucsched_layout{}, shapes.Layout{}},
+	{C.struct_aucsched_shape{}, shapes.Shape{}},
 }
 
 // A library that reads other fields than its caller writes is of no use to anybody.
@@ -76,6 +80,9 @@ var (
 	_ = [1]int{}[C.AUCSCHED_MAX_CLASS-engine.MaxClass]
 	_ = [1]int{}[C.AUCSCHED_MAX_NODES-engine.MaxNodes]
 	_ = [1]int{}[C.AUCSCHED_MAX_JOBS-engine.MaxJobs]
+	_ = [1]int{}[C.AUCSCHED_MAX_LAYOUTS-shapes.MostLayouts]
+	_ = [1]int{}[C.AUCSCHED_MAX_ALTERNATIVES-alternatives.Most]
+	_ = [1]int{}[C.sizeof_struct_aucsched_noted-unsafe.Sizeof(alternatives.Noted{})]
 	_ = [1]int{}[C.AUCSCHED_MAX_ALTERNATIVES-engine.MaxAlternatives]
 	_ = [1]int{}[C.AUCSCHED_MAX_FILE-engine.MaxFile]
 	_ = [1]int{}[C.AUCSCHED_MAX_PRIORITY-engine.MaxPriority]

@@ -6,10 +6,12 @@ package capi
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"unsafe"
 
 	"github.com/aucsched/aucsched/internal/slurm/alternatives"
+	"github.com/aucsched/aucsched/internal/slurm/inputs"
 	"github.com/aucsched/aucsched/internal/slurm/invasic"
 	"github.com/aucsched/aucsched/internal/slurm/params"
 )
@@ -107,5 +109,27 @@ func aucsched_alternatives(list, script *C.aucsched_text, cpus C.uint32_t, types
 		return C.AUCSCHED_EINVAL
 	}
 	copyText(buf, length, note)
+	return C.AUCSCHED_OK
+}
+
+//export aucsched_noted
+func aucsched_noted(note *C.aucsched_text, cpus C.uint32_t, out *C.struct_aucsched_noted) (n C.int) {
+	defer recovered(&n)
+	if out == nil {
+		return C.AUCSCHED_EINVAL
+	}
+	to := unsafe.Slice((*alternatives.Noted)(unsafe.Pointer(out)), alternatives.Most)
+	return C.int(copy(to, alternatives.Read(text(note), int(cpus))))
+}
+
+//export aucsched_input_file
+func aucsched_input_file(comment *C.aucsched_text, out *C.struct_aucsched_read, buf *C.char, length C.size_t) (c C.int) {
+	defer recovered(&c)
+	in, err := inputs.Read(text(comment))
+	if err != nil || out == nil {
+		copyText(buf, length, fmt.Sprint(err))
+		return C.AUCSCHED_EINVAL
+	}
+	out.file, out.bytes = C.uint64_t(in.File), C.uint64_t(in.Bytes)
 	return C.AUCSCHED_OK
 }

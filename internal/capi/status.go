@@ -46,11 +46,14 @@ func to(parts, x float64) float64 {
 //export aucsched_status
 func aucsched_status(handle C.int64_t, s *C.aucsched_figures, buf *C.char, length C.size_t) (c C.int) {
 	defer recovered(&c)
+	return code(table.Do(int64(handle), func(h *engine.Handle) error { return ownOf(h).last.tell(s, buf, length) }))
+}
+
+// tell writes the status.
+func (last *last) tell(s *C.aucsched_figures, buf *C.char, length C.size_t) error {
 	if s == nil || s.left_len > 1<<16 {
-		return C.AUCSCHED_EINVAL
+		return badCall("status is NULL, or has too many words")
 	}
-	var last last
-	_ = table.Do(int64(handle), func(h *engine.Handle) error { last = ownOf(h).last; return nil }) // none has decided nothing
 	scale := math.Exp2(float64(s.shift))
 	type object map[string]any // json sorts its names
 	waits, missed, handed := object{}, object{}, object{}
@@ -94,8 +97,8 @@ func aucsched_status(handle C.int64_t, s *C.aucsched_figures, buf *C.char, lengt
 	}
 	line, err := json.Marshal(status)
 	if err != nil || C.size_t(len(line)+2) > length {
-		return C.AUCSCHED_EINVAL
+		return badCall("the status takes %d bytes", len(line)+2)
 	}
 	copyText(buf, length, string(line)+"\n")
-	return C.AUCSCHED_OK
+	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/aucsched/aucsched/internal/engine"
+	"github.com/aucsched/aucsched/internal/slurm/shapes"
 	"github.com/aucsched/aucsched/internal/slurm/standing"
 )
 
@@ -16,6 +17,7 @@ import (
 
 typedef const char aucsched_text;
 typedef const char *const aucsched_texts;
+typedef const struct aucsched_numbers aucsched_numbers_in;
 */
 import "C"
 
@@ -44,12 +46,23 @@ func aucsched_topology(handle C.int64_t, names, addresses, patterns *C.aucsched_
 			all[i].Parent = parent
 		}
 		b := ownOf(h)
+		b.tree = *x
 		*out = C.struct_aucsched_topology{
 			switches: (*C.struct_aucsched_switch)(b.switches.set(all)), leaves: (*C.uint32_t)(b.leaves.set(x.Leaves)),
-			demands: (*C.struct_aucsched_demand)(b.demands.set(x.Demands(int(n)))), switches_len: C.uint32_t(len(all)),
-			roots: C.uint32_t(x.Roots), largest: C.uint32_t(x.Largest), base: C.uint32_t(x.Base),
-			blocks: flag(x.Blocks), other: flag(x.Other), outside: flag(x.Outside),
+			switches_len: C.uint32_t(len(all)), roots: C.uint32_t(x.Roots), blocks: flag(x.Blocks), other: flag(x.Other),
 		}
+		return nil
+	}))
+}
+
+//export aucsched_shape
+func aucsched_shape(handle C.int64_t, numbers *C.aucsched_numbers_in, out *C.struct_aucsched_shape) (c C.int) {
+	defer recovered(&c)
+	return code(table.Do(int64(handle), func(h *engine.Handle) error {
+		if numbers == nil || out == nil {
+			return badCall("numbers or out is NULL")
+		}
+		*(*shapes.Shape)(unsafe.Pointer(out)) = shapes.Of((*shapes.Numbers)(unsafe.Pointer(numbers)), &ownOf(h).tree)
 		return nil
 	}))
 }

@@ -39,16 +39,18 @@ static void _test_alternatives(void)
 	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
 		auc_alternative_t got[AUC_ALTERNATIVES];
 		char *script = xstrdup_printf("#AUCSCHED --alternative %s\n#AUCSCHED --alternative -n7",
-					      cases[i].line), *comment = xstrdup("x");
+					      cases[i].line);
 		int rc = auc_library_alternatives(library, NULL, script, 1,
 						  "\nv100-pcie\n" NAME_63 "\n",
 						  note, sizeof(note));
 
-		auc_note_set(&comment, AUC_ALTERNATIVES_NOTE, note);
-		CHECK(!rc && (auc_alternatives_find_note(comment, got) == 2) &&
+		(void) auc_library_read(library, AUC_CALL_NOTED, 1, note,
+					strlen(note) + 1, got, sizeof(got));
+		CHECK(!rc && !auc_library_answer(library) &&
+		      (auc_library_read(library, AUC_CALL_NOTED, 1, note,
+					       strlen(note) + 1, got, sizeof(got)) == 2) &&
 		      _same(got, &cases[i].want) && (got[1].tasks == 7),
-		      "%s: %s", cases[i].line, comment);
-		xfree(comment);
+		      "%s: %s", cases[i].line, note);
 		xfree(script);
 	}
 	CHECK(auc_library_alternatives(library, NULL, "#AUCSCHED", 1, NULL, note,
@@ -56,36 +58,6 @@ static void _test_alternatives(void)
 	CHECK(!auc_library_alternatives(library, NULL, NULL, 1, NULL, note,
 					sizeof(note)) && !note[0],
 	      "%s", note);
-}
-
-/* Whatever became of the job's CPUs a task since its submission. */
-static void _test_counts(void)
-{
-	static const struct {
-		uint32_t tasks, nodes, per_node, cpus_per_task;
-		bool want;
-	} cases[] = {
-		{ 1, 1, 0, 1, true }, { 1, 1, 0, 0, true },
-		{ 2147483647, 1048576, 0, 1, true },
-		{ 999999999, 1, 0, 1, true },
-		{ 999999999, 1000000, 0, 3, false },	/* 2999999997 */
-		{ 800000000, 1048576, 0, 6, false },	/* wraps to 505032704 */
-		{ 65536, 1, 0, 65535, false },
-		{ 65535, 2, 0, 2, false }, { 65534, 2, 0, 2, true },
-		{ 131070, 2, 65535, 1, true }, { 131072, 2, 65536, 1, false },
-		{ 80000, 2, 40000, 2, false }, { 60000, 2, 30000, 2, true },
-		{ UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX, false },
-	};
-
-	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
-		auc_alternative_t a = { .tasks = cases[i].tasks,
-			.min_nodes = cases[i].nodes,
-			.per_node = cases[i].per_node };
-
-		CHECK(auc_alternative_counts(&a, cases[i].cpus_per_task) ==
-		      cases[i].want, "%u tasks on %u nodes with %u CPUs each",
-		      a.tasks, a.min_nodes, cases[i].cpus_per_task);
-	}
 }
 
 static void _test_first(void)
@@ -122,26 +94,11 @@ static void _test_first(void)
 	xfree(comment);
 }
 
-static bool _sound(const auc_alternative_t *a)
-{
-	return a->tasks && a->min_nodes && (a->min_nodes <= a->tasks) &&
-		(!a->max_nodes || ((a->min_nodes <= a->max_nodes))) &&
-		(!a->per_node || ((uint64_t) a->per_node * a->min_nodes == a->tasks)) &&
-		(a->gpus.low <= a->gpus.high) && (a->gpus.high <= 15) &&
-		(!a->gpus.low == !a->gpus.high);
-}
-
 extern void units_fuzz_note(const char *text)
 {
-	auc_alternative_t got[AUC_ALTERNATIVES];
-	char *comment = xstrdup_printf("auc:alt=%s", text);
-	int len = auc_alternatives_find_note(comment, got);
+	char *comment = xstrdup_printf("auc:first=%s", text);
 	auc_first_t first;
 
-	for (int i = 0; i < len; i++)
-		CHECK(_sound(&got[i]), "%s", comment);
-	xfree(comment);
-	comment = xstrdup_printf("auc:first=%s", text);
 	if (auc_first_find_note(comment, &first))
 		xfree(first.tres_per_node);
 	auc_note_drop(&comment, AUC_FIRST_NOTE);
@@ -172,7 +129,6 @@ static void _fuzz_notes(unsigned seed, int rounds)
 extern void test_alternatives(unsigned seed)
 {
 	_test_alternatives();
-	_test_counts();
 	_test_first();
 	_fuzz_notes(seed, 200000);
 }

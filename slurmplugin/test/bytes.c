@@ -28,15 +28,8 @@ static void _fuzz_update(const char *text)
 
 static void _fuzz_words(const char *text)
 {
-	char *comment = xstrdup_printf("%s%s", AUC_INPUT_NOTE, text);
-	char *error = NULL;
-	auc_input_t input;
 	auc_run_t run;
 
-	CHECK((auc_input_parse(comment, &input, &error) == AUC_INPUT_BAD) ==
-	      !!error, "%s", comment);
-	xfree(error);
-	xfree(comment);
 	(void) auc_run_parse(text, &run);
 	(void) auc_yes(text, "a=", true);
 }

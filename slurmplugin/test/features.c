@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../shape.h"
+#include "../request.h"
 #include "units.h"
 
 static const struct {

@@ -15,6 +15,7 @@ static char does[64];
 static struct aucsched_decision decisions[1 << 12];
 static struct aucsched_segment segments[1];
 static uint32_t victims[1];
+static uint64_t files;
 
 int aucsched_abi(void)
 {
@@ -161,4 +162,23 @@ int aucsched_topology(int64_t handle, const char *const *names, const char *cons
 	if (!strcmp(does, "switches"))
 		out->switches_len = UINT32_MAX;
 	return AUCSCHED_OK;
+}
+
+int aucsched_shape(int64_t handle, const struct aucsched_numbers *numbers, struct aucsched_shape *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->len = strcmp(does, "layouts") ? 1 : 10;
+	out->left = strcmp(does, "word") ? 0 : 100;
+	return AUCSCHED_OK;
+}
+
+int aucsched_noted(const char *note, uint32_t cpus_per_task, struct aucsched_noted *out)
+{
+	return strcmp(does, "noted") ? 1 : 9;
+}
+
+int aucsched_input_file(const char *comment, struct aucsched_read *out, char *buf, size_t len)
+{
+	out->file = ++files;
+	return snprintf(buf, len, "words") == 5 && strcmp(comment, "bad") ? AUCSCHED_OK : AUCSCHED_EINVAL;
 }

@@ -105,7 +105,7 @@ static void _test_lies(const char *liar)
 {
 	static const char *const cases[][2] = {
 		{ "abort", "ended by signal 6: fatal error: all is lost" },
-		{ "exit", "ended with status 5: " },
+		{ "exit", ") ended with status 5" },
 		{ "hang", "did not answer in time" },
 		{ "fail", "no luck" },
 		{ "shift", "beyond what it was asked" },
@@ -355,6 +355,58 @@ static void _test_texts(const char *liar)
 	auc_library_close(&library);
 }
 
+static int _read_shape(auc_library_t *library)
+{
+	struct aucsched_numbers numbers = { .threads = 1 };
+	struct aucsched_shape shape;
+
+	if (auc_library_read(library, AUC_CALL_SHAPE, 0, &numbers, sizeof(numbers), &shape, sizeof(shape)) == AUC_UNREAD)
+		(void) auc_library_answer(library);
+	return auc_library_read(library, AUC_CALL_SHAPE, 0, &numbers, sizeof(numbers), &shape, sizeof(shape));
+}
+
+static int _read_file(auc_library_t *library, const char *comment, struct aucsched_read *read)
+{
+	if (auc_library_read(library, AUC_CALL_INPUT_FILE, 0, comment, strlen(comment) + 1, read, sizeof(*read)) == AUC_UNREAD)
+		CHECK(!auc_library_answer(library), "%s", library->error);
+	return auc_library_read(library, AUC_CALL_INPUT_FILE, 0, comment, strlen(comment) + 1, read, sizeof(*read));
+}
+
+static int _read_note(auc_library_t *library, const char *note, struct aucsched_noted *noted)
+{
+	size_t size = AUCSCHED_MAX_ALTERNATIVES * sizeof(*noted);
+
+	if (auc_library_read(library, AUC_CALL_NOTED, 1, note, strlen(note) + 1, noted, size) == AUC_UNREAD)
+		(void) auc_library_answer(library);
+	return auc_library_read(library, AUC_CALL_NOTED, 1, note, strlen(note) + 1, noted, size);
+}
+
+/* What was answered once is not asked again; what makes no sense is no answer. */
+static void _test_reads(const char *liar)
+{
+	static const char *const lies[] = { "layouts", "word", "noted" };
+	struct aucsched_noted noted[AUCSCHED_MAX_ALTERNATIVES];
+	auc_library_t library = { 0 };
+	struct aucsched_read read;
+
+	_load(&library, liar);
+	_open(&library, "well");
+	for (int i = 0; i < 2; i++) {
+		CHECK(!_read_file(&library, "a", &read) && (read.file == 1), "%llu", (unsigned long long) read.file);
+		CHECK(!_read_file(&library, "b", &read) && (read.file == 2), "%llu", (unsigned long long) read.file);
+		CHECK(!_read_shape(&library), "%s", library.error);
+	}
+	CHECK((_read_file(&library, "bad", &read) < 0) && library.pid && !xstrcmp(library.error, "words"), "%s", library.error);
+	for (int i = 0; i < ARRAY_SIZE(lies); i++) {
+		auc_library_close(&library);
+		_load(&library, liar);
+		_open(&library, lies[i]);
+		CHECK(((i == 2) ? _read_note(&library, "", noted) :
+		       _read_shape(&library)) < 0 && !library.pid, "%s: %s", lies[i], library.error);
+	}
+	auc_library_close(&library);
+}
+
 /* Who starts it by hand, or has upgraded it under a slurmctld, is told. */
 static void _test_arguments(void)
 {
@@ -390,5 +442,6 @@ extern void test_library(unsigned seed)
 	_test_cost(liar);
 	_test_cost_under_locks();
 	_test_texts(liar);
+	_test_reads(liar);
 	xfree(liar);
 }

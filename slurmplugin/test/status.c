@@ -69,7 +69,7 @@ static int _files_in(const char *dir)
 static void _test_status_file(void)
 {
 	char dir[] = "/tmp/aucunitsXXXXXX", *path, *new, *victim;
-	auc_settings_t settings = { .interval = 3, .engine = "x" };
+	auc_settings_t settings = { .interval = 3, .engine = "deadline_ms=200" };
 	auc_status_t status = { .state = "on", .journal = "off: no \"room\"", .saves_failed = 7 };
 	auc_library_t none = { .path = "/lib" };
 	static auc_snapshot_t snapshot;
@@ -90,6 +90,7 @@ static void _test_status_file(void)
 	CHECK(!symlink(victim, path) && !symlink(victim, new), "%m");
 	settings.status = path;
 	auc_miss(&status.misses, "Requested nodes are busy \"");
+	CHECK(!auc_library_open(units_loaded(), &settings), "%s", units_loaded()->error);
 	auc_status_write(&status, &settings, units_loaded(), &snapshot, "/nowhere");
 	CHECK(!xstrcmp(_read_file(victim), "precious"), "what a link names is not written");
 	CHECK(_files_in(dir) == 2, "the status and the victim: %d", _files_in(dir));

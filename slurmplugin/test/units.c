@@ -25,14 +25,12 @@ int main(int argc, char **argv)
 	log_init(argv[0], options, SYSLOG_FACILITY_USER, NULL);
 	test_ranges(seed);
 	test_alternatives(seed);
-	test_inputs(seed);
+	test_inputs();
 	test_settings();
 	test_updates();
 	test_bytes(seed);
 	test_memos();
 	test_features(seed);
-	test_blocks();
-	test_shapes(seed, units_library);
 	test_journal(seed);
 	test_savers();
 	test_status();

@@ -47,14 +47,12 @@ extern auc_settings_t units_settings(const char *params);
 /* A file each. The same seed gives the same inputs. */
 extern void test_ranges(unsigned seed);
 extern void test_alternatives(unsigned seed);
-extern void test_inputs(unsigned seed);
+extern void test_inputs(void);
 extern void test_settings(void);
 extern void test_updates(void);
 extern void test_bytes(unsigned seed);
 extern void test_memos(void);
 extern void test_features(unsigned seed);
-extern void test_blocks(void);
-extern void test_shapes(unsigned seed, const char *library);
 extern void test_journal(unsigned seed);
 extern void test_savers(void);
 extern void test_status(void);

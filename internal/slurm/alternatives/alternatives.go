@@ -59,6 +59,68 @@ func (r *request) note() string {
 	return text
 }
 
+// Noted is an alternative as the plug-ins have it: a whole request, of which aucsched.h tells. Tasks is 0 if its
+// CPUs are no numbers that a job's record holds.
+type Noted struct {
+	Tasks, MinNodes, MaxNodes, PerNode, Contiguous uint32
+	Low, High                                      uint32
+	Type                                           [64]byte
+}
+
+// Read reads a note of alternatives, of a job whose tasks have so many CPUs now; none if it is not of Note.
+func Read(note string, cpusPerTask int) (all []Noted) {
+	for text := range strings.SplitSeq(note, "/") {
+		r, ok := readNote(text)
+		if !ok || len(all) == Most {
+			return nil
+		}
+		n := Noted{MinNodes: uint32(r.minNodes), MaxNodes: uint32(r.maxNodes), PerNode: uint32(r.perNode),
+			Low: uint32(r.low), High: uint32(r.high)}
+		if r.counts(max(cpusPerTask, 1)) {
+			n.Tasks = uint32(r.tasks)
+		}
+		if r.contiguous {
+			n.Contiguous = 1
+		}
+		copy(n.Type[:], r.kind)
+		all = append(all, n)
+	}
+	return all
+}
+
+func readNote(text string) (r request, ok bool) {
+	for field := range strings.SplitSeq(text, ",") {
+		var why string
+		value := field[min(len(field), 1):]
+		switch {
+		case field == "contiguous":
+			r.contiguous = true
+		case strings.HasPrefix(field, "gpu:"):
+			gpus := field[4:]
+			at := strings.LastIndexByte(gpus, ':')
+			r.kind = gpus[:max(at, 0)]
+			if _, why = span(gpus[at+1:], mostGPUs, &r.low, &r.high, "no range"); at >= 0 && !typeName.MatchString(r.kind) {
+				return r, false
+			}
+		case strings.HasPrefix(field, "n"):
+			_, why = number(value, mostCPUs, &r.tasks, "no number")
+		case strings.HasPrefix(field, "t"):
+			_, why = number(value, mostPerNode, &r.perNode, "no number")
+		case strings.HasPrefix(field, "N") && strings.HasSuffix(value, "-0"):
+			_, why = number(value[:len(value)-2], mostNodes, &r.minNodes, "no number")
+		case strings.HasPrefix(field, "N") && strings.Contains(value, "-"):
+			_, why = span(value, mostNodes, &r.minNodes, &r.maxNodes, "no range")
+		default:
+			return r, false
+		}
+		if why != "" {
+			return r, false
+		}
+	}
+	return r, r.minNodes > 0 && r.tasks >= r.minNodes &&
+		(r.perNode == 0 || r.minNodes == r.maxNodes && r.tasks == r.minNodes*r.perNode)
+}
+
 // Note reads the alternatives out of a batch script, down to its first command, as a note for the job;
 // "" if there are none. cpusPerTask is the job's, at least 1, and types the GPU types of the cluster,
 // which may take no ranges of GPUs. An error names the script's line.

@@ -124,3 +124,49 @@ func FuzzNote(f *testing.F) {
 		require.LessOrEqual(t, len(note), 1000)
 	})
 }
+
+// What Note writes Read reads.
+func TestRead(t *testing.T) {
+	kind := func(name string) (k [64]byte) { copy(k[:], name); return k }
+	for _, c := range []struct {
+		line string
+		want Noted
+	}{
+		{"-n64", Noted{Tasks: 64, MinNodes: 1}},
+		{"-n 9 --nodes 2-5 --contiguous", Noted{Tasks: 9, MinNodes: 2, MaxNodes: 5, Contiguous: 1}},
+		{"--nodes=4 --ntasks-per-node=8 --gres=gpu:2", Noted{Tasks: 32, MinNodes: 4, MaxNodes: 4, PerNode: 8, Low: 2, High: 2}},
+		{"-n1 --gpus-per-node=v100-pcie:2-3", Noted{Tasks: 1, MinNodes: 1, Low: 2, High: 3, Type: kind("v100-pcie")}},
+		{"-n999999999 -N1048576", Noted{Tasks: 999999999, MinNodes: 1 << 20, MaxNodes: 1 << 20}},
+	} {
+		note, err := Note("#AUCSCHED --alternative "+c.line+"\n#AUCSCHED --alternative -n7", 1, types, true)
+		require.NoError(t, err)
+		require.Equal(t, []Noted{c.want, {Tasks: 7, MinNodes: 1}}, Read(note, 1), note)
+	}
+	// Whatever became of the job's CPUs a task since its submission.
+	for note, cpus := range map[string][2]int{
+		"n1,N1-0": {1 << 31, 0}, "n999999999,N1000000-0": {3, 2}, "n65535,N2-0": {2, 1}, "n80000,N2-2,t40000": {2, 1},
+	} {
+		require.Zero(t, Read(note, cpus[0])[0].Tasks, note)
+		require.NotZero(t, Read(note, cpus[1])[0].Tasks, note)
+	}
+	for _, note := range []string{
+		"", "n1", "N1-0", "n1,N0-0", "n1,N2-0", "n2,N2-1", "n01,N1-0,", "n1,N1-0,gpu:", "n1,N1-0,gpu:3-1", "n1,N1-0,gpu:1-16",
+		"n1,N1-0,gpu::1-1", "n1,N1-0,gpu:a=b:1-1", "n3,N2-2,t1", "n2,N1-2,t2", "n1,N1-0/", "n1,N1-0,x", "n1,N1",
+		strings.Repeat("n1,N1-0/", Most) + "n1,N1-0",
+	} {
+		require.Empty(t, Read(note, 1), note)
+	}
+}
+
+// A site's own rules may write anything.
+func FuzzRead(f *testing.F) {
+	f.Add("n64,N2-8,gpu:v100-pcie:1-3,contiguous/n8,N4-4,t2", 1)
+	f.Fuzz(func(t *testing.T, note string, cpus int) {
+		for _, a := range Read(note, cpus&0xffff) {
+			require.True(t, a.MinNodes > 0 && a.Low <= a.High && a.High <= mostGPUs && (a.Low == 0) == (a.High == 0))
+			require.True(t, a.MaxNodes == 0 || a.MinNodes <= a.MaxNodes)
+			require.True(t, a.Tasks == 0 || a.Tasks >= a.MinNodes)
+			require.Zero(t, a.Type[len(a.Type)-1])
+		}
+	})
+}

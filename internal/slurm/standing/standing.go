@@ -160,24 +160,11 @@ type Demand struct {
 	Switches uint32 // its nodes are in so many blocks at most; 0: any number
 	Within   uint16 // and below one switch of this level; 1: a block
 	Unsaid   bool   // it is held to more than can be said of a job
-	_        uint8
 }
 
-// Demands has what jobs are held to by their number of nodes, 0 to nodes; nil: Slurm does not say.
-func (t *Tree) Demands(nodes int) []Demand {
-	if t.Count == 0 {
-		return nil
-	}
-	all := make([]Demand, nodes+1)
-	for n := range all {
-		all[n] = t.demand(n)
-	}
-	return all
-}
-
-// demand: a job is in one block of the smallest size that it needs, whatever more nodes that has, and there in
-// as few of the next smaller size as its nodes fill.
-func (t *Tree) demand(nodes int) (d Demand) {
+// Demand of a tree whose Count is not 0: a job is in one block of the smallest size that it needs, whatever more
+// nodes that has, and there in as few of the next smaller size as its nodes fill.
+func (t *Tree) Demand(nodes int) (d Demand) {
 	most := func(size uint32, level int) uint32 { return (size + 1<<level - 1) >> level }
 	blocks := (uint32(nodes) + t.Base - 1) / t.Base
 	level := bits.Len32(max(blocks, 1) - 1)

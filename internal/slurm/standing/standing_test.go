@@ -68,16 +68,15 @@ func TestDemands(t *testing.T) {
 		// What fits into a block is in one.
 		{blocks, 0, Demand{Within: 1}}, {blocks, 1, Demand{Within: 1}}, {blocks, 4, Demand{Within: 1}}, {all, 4, Demand{Within: 1}},
 		// Others are in the smallest that there is for them, and as few below it as they fill.
-		{blocks, 5, Demand{2, root, false, 0}}, {blocks, 9, Demand{3, root, false, 0}}, {blocks, 20, Demand{5, root, false, 0}},
+		{blocks, 5, Demand{2, root, false}}, {blocks, 9, Demand{3, root, false}}, {blocks, 20, Demand{5, root, false}},
 		{blocks, 24, Demand{Within: root}}, {blocks, 99, Demand{Within: root}}, {pairs, 5, Demand{Within: 2}}, {pairs, 8, Demand{Within: 2}},
-		{pairs, 17, Demand{Within: root}}, {all, 9, Demand{Within: 3}}, {all, 17, Demand{Within: 4}}, {fours, 5, Demand{2, 2, false, 0}},
-		{fours, 9, Demand{3, 2, false, 0}}, {fours, 13, Demand{Within: 2}}, {fours, 17, Demand{Within: root}},
+		{pairs, 17, Demand{Within: root}}, {all, 9, Demand{Within: 3}}, {all, 17, Demand{Within: 4}}, {fours, 5, Demand{2, 2, false}},
+		{fours, 9, Demand{3, 2, false}}, {fours, 13, Demand{Within: 2}}, {fours, 17, Demand{Within: root}},
 	} {
 		x := Tree{Base: 4, Count: 6, Levels: c.levels}
-		require.Equal(t, c.want, x.Demands(100)[c.nodes], "%d nodes, levels %b", c.nodes, c.levels)
+		require.Equal(t, c.want, x.Demand(c.nodes), "%d nodes, levels %b", c.nodes, c.levels)
 	}
-	require.True(t, (&Tree{Base: 4, Count: 6, Levels: pairs}).Demands(9)[9].Unsaid)
-	require.Nil(t, (&Tree{Base: 4}).Demands(9))
+	require.True(t, (&Tree{Base: 4, Count: 6, Levels: pairs}).Demand(9).Unsaid)
 }
 
 // What is not known to be said by Slurm is no sizes.
@@ -101,7 +100,11 @@ func FuzzRead(f *testing.F) {
 	f.Add("b0.n1 b1.n1", "block.node", sixBlocks("8", "16"))
 	f.Fuzz(func(t *testing.T, addresses, pattern, sizes string) {
 		x := Read(nodesAt(pattern, strings.Fields(addresses)...), sizes)
-		for _, d := range x.Demands(40) {
+		for n := range 40 {
+			if x.Count == 0 {
+				break
+			}
+			d := x.Demand(n)
 			require.True(t, d.Within == engine.Root || d.Within >= 1 && d.Within <= mostLevels)
 		}
 		for _, leaf := range append(x.Leaves, x.Parents...) {
