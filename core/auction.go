@@ -122,7 +122,7 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 	needsBids := w.next == len(s.Pending) && len(w.passed) == 0 && !whole
 	if guarded { // the walk over the queue asks for no more
 		r.claims.reset(s, w.quotas.book.Unit)
-		b.draft(&r.space, w.variants, a.clock.stop(quarter))
+		b.gen.GenerateDraft(&r.space, w.variants, b.options(a.clock.stop(quarter)), &b.book)
 	}
 	if !guarded || (needsBids && len(b.book.Bids) == 0) {
 		b.all(&r.space, w.variants, a.clock.stop(quarter))
@@ -142,7 +142,12 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 			return false, err
 		}
 		required = r.required()
-		b.all(&r.space, w.variants, a.clock.stop(half))
+		if r.settled(s, w) { // others need not bid
+			b.all(&r.space, w.variants, func() bool { return true })
+			b.book.Asked = len(w.variants)
+		} else {
+			b.all(&r.space, w.variants, a.clock.stop(half))
+		}
 	}
 	if err := a.model.make(&r.space, w.variants, w, &b.book, required); err != nil {
 		return false, fmt.Errorf("model: %w", err)

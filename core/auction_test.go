@@ -181,3 +181,23 @@ func TestRunningJobsThatHoldNothing(t *testing.T) {
 	var p Plan
 	require.ErrorContains(t, a.Decide(context.Background(), s, Limits{}, &p), "running job R7: node 0 would have 5 of 4 cores")
 }
+
+// TestSettled: where one job takes the last cores, others need not bid; but one that takes none does.
+func TestSettled(t *testing.T) {
+	nodes, err := nodeset.NewUniform(3, nodeset.Capacity{Cores: 4, GPUs: 1})
+	require.NoError(t, err)
+	busy := []nodeset.Segment{{First: 0, Last: 1, Cores: 4}, {First: 2, Last: 2, Cores: 3}}
+	require.NoError(t, nodes.Allocate(busy))
+	one, gpu := bids.Request{Cores: 1}, bids.Request{MinNodes: 1, MaxNodes: 1, MinGPUs: 1}
+	for _, c := range []struct {
+		more bids.Request
+		bids int
+	}{{one, 1}, {bids.Request{Cores: 2}, 1}, {gpu, 5}} {
+		s := &Snapshot{Nodes: nodes, Running: []Running{{ID: "R", End: 50, Segs: busy}}, Pending: queue(40, one, one, c.more)}
+		p := decide(t, Preset("default"), s)
+		require.Equal(t, []nodeset.Segment{{First: 2, Last: 2, Cores: 1}}, p.Decisions[0].Segs)
+		require.False(t, p.Decisions[1].Start)
+		require.Equal(t, c.more.MinGPUs > 0, p.Decisions[2].Start)
+		require.Equal(t, c.bids, p.Stats.Bids)
+	}
+}

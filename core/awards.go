@@ -192,7 +192,7 @@ func (a *awards) whyNot(s *Snapshot, j int, in *stages, untried bool) verdict {
 		return w.quotas.verdict(quota)
 	case guard.reserved:
 		return blocked
-	case untried, in.bidding.unasked(w, j) && in.bidding.silent(w, j), in.winners.unproven && a.opts.Drafts == 0:
+	case untried, in.bidding.unasked(w, j), in.winners.unproven && a.opts.Drafts == 0:
 		// without drafts left-overs are not given out
 		return undecided
 	}

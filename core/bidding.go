@@ -16,11 +16,6 @@ type bidding struct {
 	prices *place.Prices
 }
 
-// draft has the book hold what the jobs get in the best draft, and no more.
-func (b *bidding) draft(space *market.Space, variants []market.Variant, stop func() bool) {
-	b.gen.GenerateDraft(space, variants, b.options(stop), &b.book)
-}
-
 // all has the book hold all bids.
 func (b *bidding) all(space *market.Space, variants []market.Variant, stop func() bool) {
 	b.gen.Generate(space, variants, b.options(stop), &b.book)
@@ -32,10 +27,7 @@ func (b *bidding) options(stop func() bool) market.Options {
 	}
 }
 
-// unasked reports whether the time was over before job j of the window had made its bids.
-func (b *bidding) unasked(w *window, j int) bool { return int(w.variantStart[j+1]) > b.book.Asked }
-
-// silent reports whether job j of the window bids nothing.
-func (b *bidding) silent(w *window, j int) bool {
-	return b.book.JobStart[w.variantStart[j]] == b.book.JobStart[w.variantStart[j+1]]
+// unasked reports whether the time was over before job j of the window had made its bids, and it has none.
+func (b *bidding) unasked(w *window, j int) bool {
+	return int(w.variantStart[j+1]) > b.book.Asked && b.book.JobStart[w.variantStart[j]] == b.book.JobStart[w.variantStart[j+1]]
 }

@@ -109,9 +109,9 @@ func (w *window) planned(j int) *place.Spec { return &w.variants[w.variantStart[
 
 func (x *planning) addKind(s *Snapshot, resource int, use nodeset.Use) {
 	n := len(x.kinds)
-	x.kinds = resize(x.kinds, n+1)
+	x.kinds = place.Resize(x.kinds, n+1)
 	k := &x.kinds[n]
-	k.resource, k.use, k.has = resource, use, resize(k.has, s.Nodes.Len())
+	k.resource, k.use, k.has = resource, use, place.Resize(k.has, s.Nodes.Len())
 	most := int64(1)
 	for n := range k.has {
 		most = max(most, k.on(n, s.Nodes.Total(n), s.Nodes.TotalOf))

@@ -50,7 +50,7 @@ func (x *preemption) findVictims() {
 	for i := range s.Running {
 		if r := &s.Running[i]; r.Price > 0 && r.Exempt <= s.Now && x.classes>>r.Class&1 == 1 {
 			x.byID[r.ID] = len(x.victims)
-			x.victims = resize(x.victims, len(x.victims)+1)
+			x.victims = place.Resize(x.victims, len(x.victims)+1)
 			v := &x.victims[len(x.victims)-1]
 			*v = victim{running: i, parts: append(v.parts[:0], i), held: v.held[:0]}
 		}
@@ -474,7 +474,7 @@ func (x *preemption) setVictims(job *Job) {
 // it those that have a place kept, and those that start.
 func (x *preemption) setRivals(j int, in *stages, job *Job) {
 	x.setVictims(job)
-	x.wins = resize(x.wins, len(x.won))
+	x.wins = place.Resize(x.wins, len(x.won))
 	for k := len(x.won) - 1; k > j; k-- {
 		h := &x.wins[k]
 		r := rival{number: x.won[k], price: in.window.jobs[k].Priority, held: x.wins[k : k+1]}
@@ -527,7 +527,7 @@ func (x *preemption) wait(number int32, job int) {
 	at := slices.IndexFunc(x.waits, func(w Preemption) bool { return w.Running == running })
 	if at < 0 {
 		at = len(x.waits)
-		x.waits = resize(x.waits, at+1)
+		x.waits = place.Resize(x.waits, at+1)
 		x.waits[at] = Preemption{running, x.waits[at].For[:0]}
 	}
 	if w := &x.waits[at]; !slices.Contains(w.For, job) {

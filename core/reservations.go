@@ -86,6 +86,17 @@ func (r *reservations) walk(s *Snapshot, w *window, draft *market.Book, stop fun
 	return nil
 }
 
+// settled reports whether one job has to start, and has all free cores wherever it does.
+func (r *reservations) settled(s *Snapshot, w *window) bool {
+	if len(r.claims.starts) != 1 || slices.ContainsFunc(w.jobs, (*Job).mayBeCoreless) {
+		return false
+	}
+	ways := w.variantsOf(r.claims.starts[0].Job)
+	spec := &ways[0].Spec
+	cores, _ := s.Nodes.SumFree()
+	return len(ways) == 1 && spec.Plain() && spec.Parts == nil && spec.LeastCores() == cores && spec.GPUs.PerNode.Max == 0
+}
+
 // markDraft notes what the jobs bid in the draft that is worth most.
 func (r *reservations) markDraft(w *window, draft *market.Book) {
 	r.drafted = r.drafted[:0]

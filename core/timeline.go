@@ -279,7 +279,7 @@ func (p *claims) atStart(k int) *view {
 // forget is called when a place is kept or given up, and with now when something starts.
 func (p *claims) forget(now bool) {
 	x := &p.recalled
-	x.starts, x.known = resize(x.starts, len(p.reserved)), resize(x.known, len(p.reserved))
+	x.starts, x.known = place.Resize(x.starts, len(p.reserved)), place.Resize(x.known, len(p.reserved))
 	clear(x.known)
 	if now {
 		x.over = -1
@@ -378,7 +378,7 @@ func (p *claims) lacking(ways []market.Variant, limit, t int64) int {
 // leave is, for each claim that begins later, in order, what it leaves at its start to jobs that
 // start now, before any of those is counted. nodes is what is free now in all.
 func (p *claims) leave(dst []view, nodes *nodeset.Table) []view {
-	dst = resize(dst, len(p.reserved))
+	dst = place.Resize(dst, len(p.reserved))
 	all := &p.at
 	all.copyFrom(&view{nodes, p.begun})
 	e := 0
@@ -399,7 +399,7 @@ func (p *claims) leave(dst []view, nodes *nodeset.Table) []view {
 // reserve finds the earliest place of a job after now, in any of its ways, and keeps it. It
 // reports false if there is none even when all has ended, as when nodes are down.
 func (p *claims) reserve(job int, ways []market.Variant, limit int64) (claim, bool) {
-	p.segs = resize(p.segs, len(p.reserved)+1)
+	p.segs = place.Resize(p.segs, len(p.reserved)+1)
 	buf := &p.segs[len(p.reserved)]
 	way := 0
 	try := func(t int64) bool {

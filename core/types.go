@@ -308,15 +308,6 @@ func mustHold(ok bool) {
 	}
 }
 
-// resize gives s the length n and keeps the memory of elements beyond a former length.
-func resize[T any](s []T, n int) []T {
-	for cap(s) < n {
-		var zero T
-		s = append(s[:cap(s)], zero)
-	}
-	return s[:n]
-}
-
 var whyNames = [...]string{
 	"other", NoFit: "no_fit", Lost: "lost", Reserved: "reserved", Never: "never",
 	Unmodelled: "unmodelled", TimedOut: "timed_out", OverQuota: "over_quota", Preempting: "preempting",

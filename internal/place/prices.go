@@ -63,7 +63,7 @@ type free struct {
 // are at most MaxKinds kinds, in any order.
 func (p *Prices) Reset(now int64, base *nodeset.Table, kinds []Kind) {
 	p.now, p.base, p.holds, p.bins = now, base, p.holds[:0], p.bins[:0]
-	p.frees = resize(p.frees, base.Len())
+	p.frees = Resize(p.frees, base.Len())
 	for n := range p.frees {
 		p.frees[n] = p.frees[n][:0]
 	}

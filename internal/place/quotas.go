@@ -183,7 +183,7 @@ func (q *Quotas) take(s *Spec, segs []nodeset.Segment, crosses int, sign int64) 
 // copyFrom makes q a copy of o, in its own memory.
 func (q *Quotas) copyFrom(o *Quotas) {
 	q.Unit = append(q.Unit[:0], o.Unit...)
-	q.Left = resize(q.Left, len(o.Left))
+	q.Left = Resize(q.Left, len(o.Left))
 	for k, left := range o.Left {
 		q.Left[k] = append(q.Left[k][:0], left...)
 	}

@@ -26,7 +26,7 @@ type Residual struct {
 // they begin; without quotas.
 func (r *Residual) Reset(now *nodeset.Table, left []*nodeset.Table) {
 	r.now.CopyFrom(now)
-	r.left, r.views = resize(r.left, len(left)), resize(r.views, len(left)+1)
+	r.left, r.views = Resize(r.left, len(left)), Resize(r.views, len(left)+1)
 	for k, t := range left {
 		r.left[k].CopyFrom(t)
 		r.views[k+1].CopyFrom(r.View(k))
@@ -47,7 +47,7 @@ func (r *Residual) Quotas() *Quotas { return &r.quotas }
 // of o need not be found again.
 func (r *Residual) ResetLike(o *Residual) {
 	r.now.CopyFrom(&o.now)
-	r.left, r.views = resize(r.left, len(o.left)), resize(r.views, len(o.left)+1)
+	r.left, r.views = Resize(r.left, len(o.left)), Resize(r.views, len(o.left)+1)
 	for k := range o.left {
 		r.left[k].CopyFrom(&o.left[k])
 		r.views[k+1].CopyFrom(&o.views[k+1])

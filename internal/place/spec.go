@@ -312,8 +312,8 @@ func must(err error) {
 	}
 }
 
-// resize gives s the length n and keeps the memory of elements beyond a former length.
-func resize[T any](s []T, n int) []T {
+// Resize gives s the length n and keeps the memory of elements beyond a former length.
+func Resize[T any](s []T, n int) []T {
 	for cap(s) < n {
 		var zero T
 		s = append(s[:cap(s)], zero)

@@ -126,7 +126,7 @@ func (x *Tiers) Set(grades []uint16) bool {
 	for g := range there {
 		there[g], tiers = tiers, tiers+there[g]
 	}
-	x.of, x.upto = append(x.of[:0], grades...), resize(x.upto, max(int(tiers), 1)-1)
+	x.of, x.upto = append(x.of[:0], grades...), Resize(x.upto, max(int(tiers), 1)-1)
 	for k := range x.upto {
 		x.upto[k] = append(x.upto[k][:0], make(nodeset.Mask, words)...)
 	}

@@ -44,7 +44,7 @@ func sumOf(t *nodeset.Table, set nodeset.Set) (sum int64) {
 func (p *Placer) survey(s *Spec, t *nodeset.Table) {
 	x, levels := &p.tree, s.Below.Tree.Levels()
 	p.table = t
-	x.rooms = resize(x.rooms, levels)
+	x.rooms = Resize(x.rooms, levels)
 	for level := range x.rooms {
 		k := s.Below.Tree.Switches(level + 1)
 		x.rooms[level] = append(x.rooms[level][:0], make([]room, k)...)
@@ -218,10 +218,10 @@ func (p *Placer) choose(s *Spec, spot Spot, w choice) {
 	x := &p.tree
 	x.leaves = x.leaves[:0]
 	n := s.Below.Tree.Switches(1)
-	x.chosen, x.take = resize(x.chosen, n), resize(x.take, n)
+	x.chosen, x.take = Resize(x.chosen, n), Resize(x.take, n)
 	clear(x.chosen)
 	lacks := room{int32(s.Nodes.Min), int64(s.Cores.Total)}
-	x.order = resize(x.order, s.Below.Tree.Levels())
+	x.order = Resize(x.order, s.Below.Tree.Levels())
 	if w == nested {
 		p.fill(s, spot, &lacks)
 		return
