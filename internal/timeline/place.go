@@ -88,19 +88,24 @@ func (x *placer) fits(t *table, i, e int, j *Job) bool {
 	}
 	x.fit = slices.Grow(x.fit[:0], t.words)[:t.words]
 	fit, lanes, nodes, words := x.fit, t.lanes[int(t.slots[i])*t.kinds*t.words:], 0, 0
-	for w := range fit {
-		m := uint64(high)
-		if len(j.Mask) > 0 {
-			m = j.Mask[w]
-		}
-		for _, a := range x.asked {
-			if m &= (lanes[a.at+w] | high) - a.need; m == 0 {
-				break
+	for n, a := range x.asked {
+		switch row := lanes[a.at : a.at+len(fit)]; {
+		case n > 0:
+			for w, has := range row {
+				fit[w] &= (has | high) - a.need
+			}
+		case len(j.Mask) > 0:
+			for w, has := range row {
+				fit[w] = j.Mask[w] & ((has | high) - a.need)
+			}
+		default:
+			for w, has := range row {
+				fit[w] = high & ((has | high) - a.need)
 			}
 		}
-		if fit[w] = m; m != 0 {
-			nodes, words = nodes+bits.OnesCount64(m), words+1
-		}
+	}
+	for _, m := range fit { // without a branch on what they are
+		nodes, words = nodes+int(m>>(laneBits-1)*ones>>(64-laneBits)), words+int((m|-m)>>63)
 	}
 	x.work += int64((len(x.asked) + 1) * t.words)
 	if nodes < j.Nodes {
