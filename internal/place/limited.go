@@ -31,9 +31,8 @@ type limited struct {
 	tables []*seen
 	of     []lens // by table
 	used   int
-	next   int     // the table to be given up next, where there are as many as may be
-	log    []Span  // nodes that have changed
-	last   []int32 // by node: one more than the place in log of its last change
+	next   int    // the table to be given up next, where there are as many as may be
+	log    []Span // nodes that have changed
 }
 
 // nodesSeen bounds the memory: so many nodes do all tables together have, or there are leastSeen.
@@ -50,7 +49,6 @@ type seen struct {
 
 func (l *limited) reset() {
 	clear(l.index)
-	clear(l.last)
 	l.used, l.next, l.log = 0, 0, l.log[:0]
 }
 
@@ -58,12 +56,6 @@ func (l *limited) reset() {
 func (l *limited) changed(segs []nodeset.Segment) {
 	for _, s := range segs {
 		l.log = append(l.log, Span{int(s.First), int(s.Last)})
-		for len(l.last) <= int(s.Last) {
-			l.last = append(l.last, 0)
-		}
-		for n := s.First; n <= s.Last; n++ {
-			l.last[n] = int32(len(l.log))
-		}
 	}
 }
 
@@ -91,21 +83,12 @@ func (l *limited) at(k lens, nodes int) (t *seen, fresh bool) {
 	return l.tables[i], true
 }
 
-// follow brings t, which s sees of base, up to date. A node that has changed again is looked at
-// when its last change comes.
+// follow brings t, which s sees of base, up to date.
 func (l *limited) follow(t *seen, base *nodeset.Table, s *Spec) {
-	for ; t.upTo < len(l.log); t.upTo++ {
-		span := l.log[t.upTo]
-		for n := span.First; n <= span.Last; n++ {
-			first := n
-			for n <= span.Last && int(l.last[n]) == t.upTo+1 {
-				n++
-			}
-			if first < n {
-				s.see(&t.Table, base, first, n-1)
-			}
-		}
+	for _, span := range l.log[t.upTo:] {
+		s.see(&t.Table, base, span.First, span.Last)
 	}
+	t.upTo = len(l.log)
 }
 
 // Limited is a table as one request after the other sees it. The zero Limited is ready; it keeps
