@@ -120,7 +120,8 @@ func (g *Generator) findJobs() {
 // the way that it likes best, with the most GPUs of a range that there are; in a thrifty draft in the
 // cheapest way.
 func (g *Generator) runDraft(d *draft, thrifty bool) {
-	g.rest.ResetLike(&g.views)
+	g.rest.Reset(g.space.Now, g.space.Left)
+	g.rest.Limit(&g.space.Quotas)
 	d.got = append(d.got[:0], make([]share, len(g.variants))...)
 	d.segs, d.worth, d.lost = d.segs[:0], 0, len(d.order)
 	for _, j := range d.order {

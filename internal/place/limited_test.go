@@ -37,20 +37,15 @@ func drawResidual(t *rapid.T, rng *rand.Rand) (now *nodeset.Table, left []*nodes
 	return now, left
 }
 
-// What a request sees of a residual is at any time what it would see if that were made anew, be it
-// from tables or from another residual, and however few views may be kept.
+// What a request sees of a residual is at any time what it would see if that were made anew,
+// however few views may be kept.
 func TestViewsFollow(t *testing.T) {
 	taken := 0
 	rapid.Check(t, func(t *rapid.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 3))
 		now, left := drawResidual(t, rng)
-		var whole, r Residual
-		whole.Reset(now, left)
-		if rapid.Bool().Draw(t, "like") {
-			r.ResetLike(&whole)
-		} else {
-			r.Reset(now, left)
-		}
+		var r Residual
+		r.Reset(now, left)
 		var specs []Spec
 		for range 6 {
 			uses := nodeset.Uses{{Row: 0, PerNode: rng.Int64N(9), PerCore: rng.Int64N(5)}, {Row: 1, PerGPU: rng.Int64N(3)}}

@@ -17,7 +17,6 @@ type Residual struct {
 	left  []nodeset.Table
 	views []nodeset.Table // views[k]: least of now and left[:k], k >= 1
 	seen  limited         // of these
-	like  *Residual       // what this one was after Reset, or nil
 
 	quotas Quotas
 }
@@ -33,7 +32,6 @@ func (r *Residual) Reset(now *nodeset.Table, left []*nodeset.Table) {
 		r.views[k+1].SetLeast(0, t.Len()-1, &r.views[k+1], t)
 	}
 	r.seen.reset()
-	r.like = nil
 	r.quotas.Left = r.quotas.Left[:0]
 }
 
@@ -42,20 +40,6 @@ func (r *Residual) Limit(q *Quotas) { r.quotas.copyFrom(q) }
 
 // Quotas are what is left of them, to be read only.
 func (r *Residual) Quotas() *Quotas { return &r.quotas }
-
-// ResetLike begins with what o has, which must not change as long as r is used: what requests see
-// of o need not be found again.
-func (r *Residual) ResetLike(o *Residual) {
-	r.now.CopyFrom(&o.now)
-	r.left, r.views = Resize(r.left, len(o.left)), Resize(r.views, len(o.left)+1)
-	for k := range o.left {
-		r.left[k].CopyFrom(&o.left[k])
-		r.views[k+1].CopyFrom(&o.views[k+1])
-	}
-	r.seen.reset()
-	r.like = o
-	r.quotas.copyFrom(&o.quotas)
-}
 
 // For is what a job that asks for s and runs into the first crosses reservations may take: so many
 // cores and GPUs as are left, and as its further resources suffice for. It belongs to r, is only to
@@ -66,10 +50,7 @@ func (r *Residual) For(s *Spec, crosses int) *nodeset.Table {
 	}
 	base := r.View(crosses)
 	t, fresh := r.seen.at(lensOf(s, crosses), base.Len())
-	if fresh && r.like != nil {
-		t.CopyFreeFrom(r.like.For(s, crosses))
-		t.upTo = 0
-	} else if fresh {
+	if fresh {
 		t.CopyFreeFrom(base)
 		s.see(&t.Table, base, 0, base.Len()-1)
 		t.upTo = len(r.seen.log)
