@@ -4,10 +4,13 @@ package benchmarks
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/aucsched/aucsched/nodeset"
 )
 
 // measure times a stage in its steady state and checks its last answer.
@@ -37,6 +40,27 @@ func BenchmarkScan(b *testing.B) {
 			b.Run(name+"bitset", func(b *testing.B) { measure(b, bitsetScan(w, q)) })
 			b.Run(name+"arrays", func(b *testing.B) { measure(b, arrayScan(w, q)) })
 			b.Run(name+"structs", func(b *testing.B) { measure(b, NodeLoop(w, q)) })
+		}
+	}
+}
+
+// BenchmarkScanFragmented is the same where only one node of twenty has something free, here and there.
+func BenchmarkScanFragmented(b *testing.B) {
+	for _, n := range []int{1024, 10_000} {
+		w, err := NewWindow(n, 1, 1)
+		require.NoError(b, err)
+		r := rand.New(rand.NewPCG(1, 1))
+		for i := range n {
+			free := nodeset.Capacity{}
+			if r.IntN(20) == 0 {
+				free = nodeset.Capacity{Cores: uint16(1 + r.IntN(CoresPerNode)), GPUs: uint8(r.IntN(3))}
+			}
+			require.NoError(b, w.Snapshot.Nodes.SetFree(i, free))
+		}
+		for _, q := range Queries(n) {
+			name := fmt.Sprintf("N=%d/gpus=%d/mincores=%d/masked=%t/", n, q.GPUs, max(q.MinCores, 1), q.Eligible != nil)
+			b.Run(name+"table", func(b *testing.B) { measure(b, Scan(w, q)) })
+			b.Run(name+"bitset", func(b *testing.B) { measure(b, bitsetScan(w, q)) })
 		}
 	}
 }
