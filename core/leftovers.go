@@ -66,8 +66,9 @@ func (f *leftovers) fill(job *Job, from, to int, d *Decision, p *Plan) error {
 			d.waits(undecided)
 			break
 		}
-		n := len(p.segs)
-		if !f.place(v, job.TimeLimit, p) {
+		n, ok := len(p.segs), false
+		f.placer.By(f.in.bidding.prices, job.TimeLimit)
+		if p.segs, ok = f.find(&f.rest, p.segs, v); !ok {
 			f.failed[key] = true
 			f.grace--
 			continue
@@ -76,13 +77,6 @@ func (f *leftovers) fill(job *Job, from, to int, d *Decision, p *Plan) error {
 		return f.give(job, v, n, d, p)
 	}
 	return nil
-}
-
-// place appends to p.segs a place for a way to meet a job, if there is one.
-func (f *leftovers) place(v *market.Variant, limit int64, p *Plan) (ok bool) {
-	f.placer.By(f.in.bidding.prices, limit)
-	p.segs, ok = f.find(&f.rest, p.segs, v)
-	return ok
 }
 
 // find appends to dst a place for a way to meet a job on rest, if there is one.

@@ -69,10 +69,10 @@ func (w *window) gpusFor(r, on *bids.Request, limit int64) int {
 		}
 	}
 	spec, err := w.normal.spec(r, on)
-	for x := &w.one[0]; err == nil && best > r.MinGPUs; best-- {
+	for x := &w.one; err == nil && best > r.MinGPUs; best-- {
 		*x = spec
 		x.GPUs.PerNode = place.Range{Min: best, Max: best}
-		if w.answers.Never(x) == "" && w.quotas.over(w.one[:]) < 0 {
+		if w.answers.Never(x) == "" && w.quotas.book.Lacks(x, 0) < 0 {
 			break
 		}
 	}

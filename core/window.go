@@ -27,9 +27,9 @@ type window struct {
 	stoppable    uint64 // classes of running jobs that may be stopped
 	quotas       quotas
 	scarce       scarcity
-	mostGPUs     int           // of a node
-	one          [1]place.Spec // scratch
-	fixed        []*fixed      // jobs with ranges of GPUs; taken: how many, the rest is memory
+	mostGPUs     int        // of a node
+	one          place.Spec // scratch
+	fixed        []*fixed   // jobs with ranges of GPUs; taken: how many, the rest is memory
 	taken        int
 	passed       []int // decisions on jobs that take no part for their quotas' sake
 }

@@ -34,25 +34,19 @@ func (t *Table) AddShares(name string, size []int64) (number int, err error) {
 			t.more[number].total[n] = 0
 		}
 	}
-	t.shared = newShares(number, t.total, t.more[number].total)
+	s := shares{resource: number + 1, start: make([]int32, t.Len()+1)}
+	for n, c := range t.total {
+		s.start[n+1] = s.start[n]
+		if t.more[number].total[n] > 0 {
+			s.start[n+1] += int32(BinsOf(int(c.GPUs)))
+		}
+	}
+	s.left = slices.Repeat([]int32{none}, int(s.start[t.Len()]))
+	t.shared = s
 	for n := range t.total {
 		t.tellShare(n)
 	}
 	return number, nil
-}
-
-// newShares are those of nodes of which none is in use.
-func newShares(resource int, nodes []Capacity, size []int64) shares {
-	s := shares{resource: resource + 1, start: make([]int32, len(nodes)+1)}
-	for n, c := range nodes {
-		bins := 0
-		if size[n] > 0 {
-			bins = BinsOf(int(c.GPUs))
-		}
-		s.start[n+1] = s.start[n] + int32(bins)
-	}
-	s.left = slices.Repeat([]int32{none}, int(s.start[len(nodes)]))
-	return s
 }
 
 // Shares returns the number of the resource that AddShares has added, if any.

@@ -380,19 +380,13 @@ func (g *Generator) bidShares(j, room int) {
 		if m > 0 && n > g.opts.MaxBidsPerJob {
 			at = 1 + (j+m-1)%(n-1)
 		}
-		before := len(g.book.Bids)
-		g.bidBerth(j, g.berths[at])
+		from, before, b := len(g.book.Segs), len(g.book.Bids), g.berths[at]
+		g.spans = append(g.spans[:0], place.Span{First: int(b.node), Last: int(b.node)})
+		g.book.Segs = g.placer.Spread(g.book.Segs, g.viewOf(j), &g.specs[j], g.spans, place.Level, 0)
+		g.book.Segs[from].Bin = b.bin
+		g.add(j, from)
 		room -= len(g.book.Bids) - before
 	}
-}
-
-// bidBerth bids for one place.
-func (g *Generator) bidBerth(j int, b berth) {
-	from, n := len(g.book.Segs), int(b.node)
-	g.spans = append(g.spans[:0], place.Span{First: n, Last: n})
-	g.book.Segs = g.placer.Spread(g.book.Segs, g.viewOf(j), &g.specs[j], g.spans, place.Level, 0)
-	g.book.Segs[from].Bin = b.bin
-	g.add(j, from)
 }
 
 // findBerths sets g.berths to all places of variant j, the tightest first.

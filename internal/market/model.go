@@ -77,7 +77,7 @@ func (b *Builder) Build(space *Space, variants []Variant, book *Book, required [
 	m.GroupStart = append(m.GroupStart, int32(len(book.Bids)))
 	m.Required = append(m.Required[:0], required...)
 	m.ColName, m.RowName = m.ColName[:0], m.RowName[:0]
-	b.sharing.reset(space.Now)
+	b.sharing.resource, _ = space.Now.Shares()
 	b.setCells(space.Now.Len(), book)
 	if err := b.setMost(space, variants, book, m); err != nil {
 		return err
@@ -138,20 +138,12 @@ func (b *Builder) setCells(n int, book *Book) {
 	b.cells = b.cells[:0]
 	for i, c := range cut[:n] {
 		if c == 1 || !b.Merge {
-			b.endCell(i)
 			b.cells = append(b.cells, cell{first: int32(i)})
 		}
-		cut[i] = int32(len(b.cells) - 1)
+		k := len(b.cells) - 1
+		cut[i], b.cells[k].last = int32(k), int32(i)
 	}
-	b.endCell(n)
 	b.cell = cut
-}
-
-// endCell ends the last cell before node n.
-func (b *Builder) endCell(n int) {
-	if k := len(b.cells); k > 0 {
-		b.cells[k-1].last = int32(n - 1)
-	}
 }
 
 // tables are the capacities of a space: table 0 is what is free now, and table k
@@ -175,7 +167,11 @@ func (b *Builder) setRows(space *Space, m *ipmodel.Model) {
 			if most > 0 {
 				least = b.leastOf(space, k, i)
 			}
-			b.addRow(m, least, most > least && (k == 0 || b.used[i] < 0 || least < m.Cap[b.used[i]]))
+			row := int32(-1)
+			if most > least && (k == 0 || b.used[i] < 0 || least < m.Cap[b.used[i]]) {
+				row = addRow(m, least)
+			}
+			b.used = append(b.used, row)
 		}
 	}
 }
@@ -198,16 +194,6 @@ func (b *Builder) leastOf(space *Space, k, i int) int64 {
 
 // quotas is where their rows begin.
 func (b *Builder) quotas(space *Space) int { return (more + space.Now.Resources()) * len(b.cells) }
-
-// addRow adds the next row of the paper's form, which the model has where it is needed.
-func (b *Builder) addRow(m *ipmodel.Model, capacity int64, needed bool) {
-	if !needed {
-		b.used = append(b.used, -1)
-		return
-	}
-	b.used = append(b.used, int32(len(m.Cap)))
-	m.Cap = append(m.Cap, capacity)
-}
 
 // setMost sets b.most: of each row what bids of each group take at most, summed up. Cores and GPUs
 // have rows whatever is bid.
@@ -384,11 +370,6 @@ func (b *Builder) setShares(space *Space, variants []Variant, book *Book, m *ipm
 		from = to
 	}
 	slices.SortFunc(x.entries, func(a, b entry) int { return cmp.Or(cmp.Compare(a.bid, b.bid), cmp.Compare(a.row, b.row)) })
-}
-
-// reset says which resource of the machine are shares of GPUs.
-func (x *sharing) reset(now *nodeset.Table) {
-	x.resource, _ = now.Shares()
 }
 
 // collect finds the bids for shares, by node and GPU, and what others take of these nodes' GPUs.

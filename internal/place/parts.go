@@ -49,13 +49,10 @@ func (x *Parts) countLeast() {
 		p := &x.Specs[k]
 		for i := range p.Counted() {
 			c := &(*p.Charges)[i]
-			x.count(c.Row, Count(c, p.LeastSize()))
+			x.least = AddAmount(x.least, c.Row, Count(c, p.LeastSize()))
 		}
 	}
 }
-
-// count adds an amount to what is counted against a quota.
-func (x *Parts) count(quota int, amount int64) { x.least = AddAmount(x.least, quota, amount) }
 
 // AddAmount adds what is counted against a quota to amounts, which ascend by quota.
 func AddAmount(amounts nodeset.Uses, quota int, amount int64) nodeset.Uses {
