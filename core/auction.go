@@ -122,10 +122,10 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 	needsBids := w.next == len(s.Pending) && len(w.passed) == 0 && !whole
 	if guarded { // the walk over the queue asks for no more
 		r.claims.reset(s, w.quotas.book.Unit)
-		b.gen.GenerateDraft(&r.space, w.variants, b.options(a.clock.stop(quarter)), &b.book)
+		b.make(&r.space, w.variants, true, a.clock.stop(quarter))
 	}
 	if !guarded || (needsBids && len(b.book.Bids) == 0) {
-		b.all(&r.space, w.variants, a.clock.stop(quarter))
+		b.make(&r.space, w.variants, false, a.clock.stop(quarter))
 	}
 	if needsBids && len(b.book.Bids) == 0 && b.book.Asked == len(w.variants) && !w.scarce.ranges {
 		return false, nil
@@ -143,10 +143,10 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 		}
 		required = r.required()
 		if r.settled(s, w) { // others need not bid
-			b.all(&r.space, w.variants, func() bool { return true })
+			b.make(&r.space, w.variants, false, func() bool { return true })
 			b.book.Asked = len(w.variants)
 		} else {
-			b.all(&r.space, w.variants, a.clock.stop(half))
+			b.make(&r.space, w.variants, false, a.clock.stop(half))
 		}
 	}
 	if err := a.model.make(&r.space, w.variants, w, &b.book, required); err != nil {

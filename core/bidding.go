@@ -16,15 +16,12 @@ type bidding struct {
 	prices *place.Prices
 }
 
-// all has the book hold all bids.
-func (b *bidding) all(space *market.Space, variants []market.Variant, stop func() bool) {
-	b.gen.Generate(space, variants, b.options(stop), &b.book)
-}
-
-func (b *bidding) options(stop func() bool) market.Options {
-	return market.Options{
-		MaxBidsPerJob: b.opts.MaxBidsPerJob, Drafts: b.opts.Drafts, ContiguousOnly: b.opts.ContiguousOnly, Stop: stop, Prices: b.prices,
-	}
+// make has the book hold all bids, or with draft what the jobs get in the best draft, and no more.
+func (b *bidding) make(space *market.Space, variants []market.Variant, draft bool, stop func() bool) {
+	b.gen.Generate(space, variants, market.Options{
+		MaxBidsPerJob: b.opts.MaxBidsPerJob, Drafts: b.opts.Drafts, BestDraft: draft,
+		ContiguousOnly: b.opts.ContiguousOnly, Stop: stop, Prices: b.prices,
+	}, &b.book)
 }
 
 // unasked reports whether the time was over before job j of the window had made its bids, and it has none.

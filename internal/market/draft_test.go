@@ -34,7 +34,8 @@ func fitsTogether(t require.TestingT, s *Space, variants []Variant, b *Book, dra
 
 // bestDraft has b be the best draft, and lists its bids.
 func bestDraft(g *Generator, s *Space, variants []Variant, o Options, b *Book) (bids []int32) {
-	g.GenerateDraft(s, variants, o, b)
+	o.BestDraft = true
+	g.Generate(s, variants, o, b)
 	for i := range b.Bids {
 		bids = append(bids, int32(i))
 	}

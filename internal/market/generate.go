@@ -13,21 +13,6 @@ import (
 // Those without a valid Spec, or that nothing suits, have no bids. Describe speaks of
 // the same window until the next call.
 func (g *Generator) Generate(space *Space, variants []Variant, o Options, book *Book) {
-	g.begin(space, variants, o, book)
-	g.makeDrafts(min(o.Drafts, o.MaxBidsPerJob), false)
-	g.makeBids(true)
-}
-
-// GenerateDraft is as Generate, but book has the best draft only: of each job the bid that
-// this consists of. It is for those who only want to know where the jobs could be, and takes a part of
-// the time.
-func (g *Generator) GenerateDraft(space *Space, variants []Variant, o Options, book *Book) {
-	g.begin(space, variants, o, book)
-	g.makeDrafts(min(o.Drafts, o.MaxBidsPerJob), true)
-	g.makeBids(false)
-}
-
-func (g *Generator) begin(space *Space, variants []Variant, o Options, book *Book) {
 	g.space, g.variants, g.opts, g.book = space, variants, o, book
 	book.reset()
 	g.specs = g.specs[:0]
@@ -48,6 +33,8 @@ func (g *Generator) begin(space *Space, variants []Variant, o Options, book *Boo
 		g.nodes = make(nodeSets)
 	}
 	clear(g.nodes)
+	g.makeDrafts(min(o.Drafts, o.MaxBidsPerJob), o.BestDraft)
+	g.makeBids(!o.BestDraft)
 }
 
 // narrow has s ask for no more nodes and GPUs than some allocation within the quotas has by itself;

@@ -17,6 +17,9 @@ type Options struct {
 	// Drafts is how many drafts of the whole window add a bid to each job, part
 	// of MaxBidsPerJob. 0 gives the papers' bids only.
 	Drafts int
+	// BestDraft has the book hold the best draft only: of each job the bid that this consists of. It
+	// is for those who only want to know where the jobs could be, and takes a part of the time.
+	BestDraft bool
 	// ContiguousOnly leaves class C out, as in aucsched1's "contigonlybids" runs.
 	ContiguousOnly bool
 	// Stop, if not nil, is asked once a job; when it says true, the generator makes
