@@ -29,18 +29,23 @@ func (t *Table) SetFree(n int, c Capacity) error {
 // is down, or segments are invalid, it changes nothing and returns an error. Its time grows with
 // the number of nodes of the allocation.
 func (t *Table) Allocate(segs []Segment, uses ...Use) error {
-	share, err := t.asked(segs, uses)
+	share, err := int64(0), CheckSegments(segs, t.Len())
+	if err == nil && len(uses) > 0 {
+		share, err = t.asked(uses)
+	}
 	if err != nil {
 		return err
 	}
-	for i := 0; share > 0 && i < len(segs); i++ {
-		if s := segs[i]; t.lacksShare(s, share) {
-			return fmt.Errorf("node %d has no GPU %d in shared use with %d shares free", s.First, s.Bin, share)
+	if len(uses) > 0 {
+		for i := 0; share > 0 && i < len(segs); i++ {
+			if s := segs[i]; t.lacksShare(s, share) {
+				return fmt.Errorf("node %d has no GPU %d in shared use with %d shares free", s.First, s.Bin, share)
+			}
 		}
-	}
-	if n, u, s, ok := t.lackingOf(segs, uses); ok {
-		x := &t.more[u.Row]
-		return fmt.Errorf("node %d has %d %s free: %d are asked for", n, x.free[n], x.name, u.Of(s.Cores, s.GPUs))
+		if n, u, s, ok := t.lackingOf(segs, uses); ok {
+			x := &t.more[u.Row]
+			return fmt.Errorf("node %d has %d %s free: %d are asked for", n, x.free[n], x.name, u.Of(s.Cores, s.GPUs))
+		}
 	}
 	if n, s, ok := t.lacking(segs); ok {
 		return fmt.Errorf("node %d (up: %t) has %d cores and %d GPUs free: %d and %d are asked for",
@@ -54,7 +59,10 @@ func (t *Table) Allocate(segs []Segment, uses ...Use) error {
 // segments are invalid, it changes nothing and returns an error. Nodes may be down. Its time grows
 // with the number of nodes of the allocation.
 func (t *Table) Release(segs []Segment, uses ...Use) error {
-	share, err := t.asked(segs, uses)
+	share, err := int64(0), CheckSegments(segs, t.Len())
+	if err == nil && len(uses) > 0 {
+		share, err = t.asked(uses)
+	}
 	if err == nil && share > 0 {
 		err = t.heldShare(segs, share)
 	}
@@ -82,16 +90,12 @@ func (t *Table) Release(segs []Segment, uses ...Use) error {
 	return nil
 }
 
-// asked checks an allocation and its uses, and returns the share of a GPU that they have of each node.
-func (t *Table) asked(segs []Segment, uses Uses) (share int64, err error) {
-	if len(uses) > 0 {
-		share = t.ShareOf(uses)
-		if err = uses.check(len(t.more)); err == nil && share > 0 {
+// asked checks the uses of an allocation, and returns the share of a GPU that they have of each node.
+func (t *Table) asked(uses Uses) (share int64, err error) {
+	if err = uses.check(len(t.more)); err == nil {
+		if share = t.ShareOf(uses); share > 0 {
 			err = t.checkShares(uses)
 		}
-	}
-	if err == nil {
-		err = CheckSegments(segs, t.Len())
 	}
 	return share, err
 }
@@ -101,10 +105,12 @@ func (t *Table) move(segs []Segment, uses Uses, share int64, sign int) {
 	for _, s := range segs {
 		t.add(s, sign)
 	}
-	t.addOf(segs, uses, int64(sign))
+	if len(uses) > 0 {
+		t.addOf(segs, uses, int64(sign))
+	}
 	if share > 0 {
 		t.addShare(segs, share, int64(sign))
-	} else {
+	} else if t.shared.resource != 0 {
 		t.tellShares(segs)
 	}
 }

@@ -168,11 +168,8 @@ func (t *Table) tellShare(n int) {
 	x.free[n] = most
 }
 
-// tellShares is tellShare for the nodes of segs, where there are shares.
+// tellShares is tellShare for the nodes of segs.
 func (t *Table) tellShares(segs []Segment) {
-	if t.shared.resource == 0 {
-		return
-	}
 	for _, s := range segs {
 		for n := s.First; n <= s.Last; n++ {
 			t.tellShare(int(n))

@@ -44,10 +44,10 @@ const (
 	more
 )
 
-// amount is what a bid takes of a row of the paper's form.
+// amount is what a bid takes of each of some rows of the paper's form, both ends included.
 type amount struct {
-	row   int
-	units int64
+	first, last int
+	units       int64
 }
 
 // cell is a run of nodes that every bid treats alike.
@@ -212,14 +212,16 @@ func (b *Builder) setMost(space *Space, variants []Variant, book *Book, m *ipmod
 			b.take(space, variants, book, int(i), more)
 			for _, x := range b.taken {
 				if x.units > math.MaxInt32 {
-					q := x.row - b.quotas(space)
+					q := x.first - b.quotas(space)
 					return fmt.Errorf("quota %d: a bid counts %d: must be at most %d of its units", q, x.units, math.MaxInt32)
 				}
-				if b.by[x.row] != int32(j+1) {
-					b.by[x.row], b.group[x.row] = int32(j+1), 0
+				for row := x.first; row <= x.last; row++ {
+					if b.by[row] != int32(j+1) {
+						b.by[row], b.group[row] = int32(j+1), 0
+					}
+					b.most[row] += max(x.units-b.group[row], 0)
+					b.group[row] = max(b.group[row], x.units)
 				}
-				b.most[x.row] += max(x.units-b.group[x.row], 0)
-				b.group[x.row] = max(b.group[x.row], x.units)
 			}
 		}
 	}
@@ -239,38 +241,40 @@ func (b *Builder) take(space *Space, variants []Variant, book *Book, i, from int
 			uses = spec.Parts.Specs[part[0].Part].More()
 		}
 		if from == coresKind {
-			b.takeKind(coresKind, part, nodeset.Use{PerCore: 1})
-			b.takeKind(gpusKind, part, nodeset.Use{PerGPU: 1})
+			b.takeKind(coresKind, spec, part, nodeset.Use{PerCore: 1})
+			b.takeKind(gpusKind, spec, part, nodeset.Use{PerGPU: 1})
 		}
 		for _, u := range uses {
 			if u.Row != b.sharing.resource { // each GPU has its own rows
-				b.takeKind(more+u.Row, part, u)
+				b.takeKind(more+u.Row, spec, part, u)
 			}
 		}
 	}
 	charges := spec.Counted()
 	for n := range charges {
 		if cost := space.Quotas.CostFor(spec, n, segs); cost > 0 {
-			b.taken = append(b.taken, amount{b.quotas(space) + charges[n].Row, cost})
+			row := b.quotas(space) + charges[n].Row
+			b.taken = append(b.taken, amount{row, row, cost})
 		}
 	}
 }
 
-// takeKind adds what segs take of a kind to b.taken.
-func (b *Builder) takeKind(kind int, segs []nodeset.Segment, u nodeset.Use) {
+// takeKind adds what segs, a bid for spec or a part of one, take of a kind to b.taken.
+func (b *Builder) takeKind(kind int, spec *place.Spec, segs []nodeset.Segment, u nodeset.Use) {
 	for _, s := range segs {
 		units, base := u.Of(s.Cores, s.GPUs), kind*len(b.cells)
 		first, last := base+int(b.cell[s.First]), base+int(b.cell[s.Last])
-		n := len(b.taken)
-		inOrder := n == 0 || b.taken[n-1].row < first // as all of one part are
-		for row := first; row <= last && units > 0; row++ {
-			if inOrder {
-				b.taken = append(b.taken, amount{row, units})
-				continue
-			}
-			at, known := slices.BinarySearchFunc(b.taken, row, func(x amount, row int) int { return x.row - row })
+		switch {
+		case units == 0:
+			continue
+		case spec.Parts == nil: // all come in order
+			b.taken = append(b.taken, amount{first, last, units})
+			continue
+		}
+		for row := first; row <= last; row++ {
+			at, known := slices.BinarySearchFunc(b.taken, row, func(x amount, row int) int { return x.first - row })
 			if !known {
-				b.taken = slices.Insert(b.taken, at, amount{row: row})
+				b.taken = slices.Insert(b.taken, at, amount{row, row, 0})
 			}
 			b.taken[at].units += units
 		}
@@ -278,23 +282,27 @@ func (b *Builder) takeKind(kind int, segs []nodeset.Segment, u nodeset.Use) {
 }
 
 func (b *Builder) setColumns(space *Space, variants []Variant, book *Book, m *ipmodel.Model) {
-	m.ColStart, m.Row, m.Coef = append(m.ColStart[:0], 0), m.Row[:0], m.Coef[:0]
+	m.ColStart = append(m.ColStart[:0], 0)
+	row, coef := m.Row[:0], m.Coef[:0]
 	shares := b.sharing.entries
 	for i := range book.Bids {
 		b.take(space, variants, book, i, coresKind)
 		for k := range variants[book.Bids[i].Job].Crosses + 1 {
 			rows := b.used[k*len(b.most):]
 			for _, x := range b.taken {
-				if r := rows[x.row]; r >= 0 {
-					m.Row, m.Coef = append(m.Row, r), append(m.Coef, int32(x.units))
+				for _, r := range rows[x.first : x.last+1] {
+					if r >= 0 {
+						row, coef = append(row, r), append(coef, int32(x.units))
+					}
 				}
 			}
 		}
 		for ; len(shares) > 0 && int(shares[0].bid) == i; shares = shares[1:] {
-			m.Row, m.Coef = append(m.Row, shares[0].row), append(m.Coef, shares[0].coef)
+			row, coef = append(row, shares[0].row), append(coef, shares[0].coef)
 		}
-		m.ColStart = append(m.ColStart, int32(len(m.Row)))
+		m.ColStart = append(m.ColStart, int32(len(row)))
 	}
+	m.Row, m.Coef = row, coef
 }
 
 // sharing makes the rows of GPUs that jobs share. A GPU on which shares are bid has a row for them,
