@@ -196,7 +196,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return path, nil
 	}
 	path := filepath.Join(os.TempDir(), fmt.Sprint("aucsched-kube-", os.Getpid()))
-	build := exec.Command("go", "build", "-o", path, "./cmd/aucsched-kube")
+	build := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/aucsched-kube")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the Dockerfile does
 	out, err := build.CombinedOutput()
 	if err != nil {
