@@ -293,8 +293,8 @@ static void _claim_first(void)
 	bool starts_jobs;
 
 	lock_slurmctld(locks);
-	(void) auc_param(slurm_conf.sched_params, "auc_mode=", &mode);
-	starts_jobs = !auc_is(mode, "shadow") &&
+	starts_jobs = (!auc_param(slurm_conf.sched_params, "auc_mode=", &mode) ||
+		       auc_is(mode, "on")) &&
 		auc_yes(slurm_conf.sched_params, "auc_enabled=", true);
 	hooks = auc_find_select_hooks();
 	unlock_slurmctld(locks);
@@ -344,9 +344,14 @@ static void _keep_files(bool end)
 static bool _ready(void)
 {
 	if (!settings.enabled) {
+		const char *why = auc_yes(sched_params, "auc_enabled=", true) ?
+			"a setting is wrong that says for which jobs it is" :
+			"auc_enabled=no";
+
 		if (xstrcmp(status.state, "off"))
-			info("aucsched: off (auc_enabled=no); Slurm's own schedulers go on alone");
-		_state("off", "auc_enabled=no");
+			info("aucsched: off (%s); Slurm's own schedulers go on alone",
+			     why);
+		_state("off", why);
 		_set_claim(0);
 		_set_hooks(false);
 		return false;

@@ -19,7 +19,7 @@ func TestCheckCommand(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("SelectType=select/cons_tres\nSchedulerParameters=auc_intervl=3\n"), 0o600))
 	code, out, errs := aucsched(t, "", "check", file)
 	require.Equal(t, 1, code)
-	require.Contains(t, out, "problem: "+file+":2: auc_intervl=3: there is no such setting; did you mean auc_interval?\n")
+	require.Contains(t, out, "problem: "+file+":2: auc_intervl=3: there is no such setting; ignored; did you mean auc_interval?\n")
 	require.Contains(t, out, "note: "+file+": JobSubmitPlugins: ")
 	require.Equal(t, "aucsched: "+file+": problems: 2\n", errs)
 

@@ -64,14 +64,19 @@ func (p *pilot) look() string {
 	}
 	c, _ := conf.Read(p.path) // as check has
 	text, _, _ := c.Last("SchedulerParameters")
-	given, problem := map[string]string{}, ""
-	for _, g := range params.Split(text) {
+	given, problem, more := map[string]string{}, "", -1
+	ours, _ := params.Split(text)
+	for _, g := range ours {
 		given[g.Name] = g.Value
 	}
 	for _, f := range slices.Backward(found) {
 		if f.Problem {
 			problem = f.String()
+			more++
 		}
+	}
+	if more > 0 {
+		problem += "; " + cli.Count(more, "more problem") + " by aucsched check"
 	}
 	p.say("slurm.conf", "%s", cmp.Or(problem, p.path+": no problem found"))
 	switch {

@@ -10,6 +10,8 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -136,6 +138,9 @@ func (f *tryFlags) options() (o try.Options, err error) {
 	case (f.from == "") != (f.to == ""):
 		return o, errors.New("--from and --to go together")
 	}
+	if _, err := os.Stat(filepath.Dir(f.html)); err != nil { // before the work, and not after it
+		return o, fmt.Errorf("--html: %w", err)
+	}
 	for _, name := range f.presets {
 		if !slices.Contains(try.Presets(), name) {
 			return o, cli.Unknown("--presets", name, try.Presets())
@@ -160,8 +165,11 @@ func (f *tryFlags) options() (o try.Options, err error) {
 // second is a time as sacct prints it.
 func second(flag, text string) (int64, error) {
 	t, err := time.Parse("2006-01-02T15:04:05", text)
+	if err != nil {
+		t, err = time.Parse(time.DateOnly, text)
+	}
 	if err != nil || t.Unix() < 0 {
-		return 0, fmt.Errorf("%s: %q: not a time like 2024-01-02T03:04:05", flag, text)
+		return 0, fmt.Errorf("%s: %q: not a time like 2024-01-02T03:04:05 or 2024-01-02", flag, text)
 	}
 	return t.Unix(), nil
 }

@@ -53,7 +53,7 @@ func TestTryCommand(t *testing.T) {
 	text, err := runTry(t, "--sacct", sacct, "--conf", conf, "--html", html)
 	require.NoError(t, err)
 	for _, want := range []string{"6 nodes, 40 jobs", "Your jobs hardly wait", "throughput", "u2",
-		"- short: SchedulerParameters=auc_interval=3,auc_preset=short"} {
+		"auc_mode=shadow,auc_interval=3,auc_preset=short"} {
 		require.Contains(t, text, want)
 	}
 	page, err := os.ReadFile(html)

@@ -53,7 +53,7 @@ int main(void)
 		const struct aucsched_decision *d = &out.decisions[j];
 
 		if (d->why != AUCSCHED_STARTS) {
-			printf("J%u waits (%d)\n", (unsigned)j + 1, d->why);
+			printf("J%u waits (why %d in aucsched.h)\n", (unsigned)j + 1, d->why);
 			continue;
 		}
 		printf("J%u starts:", (unsigned)j + 1);

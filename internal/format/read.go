@@ -334,7 +334,7 @@ func wrong(err error) string {
 	if !errors.As(err, &typ) {
 		return strings.TrimPrefix(err.Error(), "json: ")
 	}
-	want := "a whole number in range"
+	want := "a whole number in range, in digits alone"
 	switch typ.Type.Kind() {
 	case reflect.Bool:
 		want = "true or false"

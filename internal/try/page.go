@@ -42,7 +42,7 @@ func (r *Report) document() *style.Document {
 		}
 		d.Parts[len(d.Parts)-1].More = r.MoreUsers
 		d.Parts = append(d.Parts, style.Part{Heading: "How to read this", Class: "note", Text: []string{r.Legend()}},
-			style.Part{Heading: "To have Slurm do as a row, set in slurm.conf", Items: r.Settings})
+			style.Part{Heading: "To have Slurm do as a row, set in slurm.conf; auc_mode=on when the pilot is over", Items: r.Settings})
 	}
 	var rest []string
 	for _, x := range r.Left {

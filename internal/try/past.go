@@ -35,6 +35,8 @@ type Past struct {
 	Backfill sim.BackfillOptions
 	// CountsMemory: jobs take memory of nodes (SelectTypeParameters).
 	CountsMemory bool
+	// Parameters is the site's SchedulerParameters.
+	Parameters string
 	// Jobs are those that ran or waited in the span. Submit is when they could begin.
 	Jobs []workload.Job
 	// Start is the second since 1970 from which the jobs' times count.
@@ -269,6 +271,7 @@ func (p *Past) settings(c *conf.Conf) error {
 	if err := p.Backfill.Validate(); err != nil {
 		return err
 	}
+	p.Parameters, _, _ = c.Last("SchedulerParameters")
 	parameters, _, _ := c.Last("SelectTypeParameters")
 	p.CountsMemory = strings.Contains(strings.ToUpper(parameters), "MEMORY")
 	return nil

@@ -6,10 +6,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/internal/sim"
+	"github.com/aucsched/aucsched/internal/slurm/params"
 	"github.com/aucsched/aucsched/internal/workload"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -67,9 +69,12 @@ func (p *Past) What() *Replay {
 	return r
 }
 
-// settings is the line of slurm.conf that has the plug-in decide as a replay of Preset did.
-func (r *Replay) settings() string {
-	return fmt.Sprintf("%s: SchedulerParameters=auc_interval=%d,auc_preset=%[1]s", r.Policy, r.Interval)
+// settings is the line of slurm.conf that has the plug-in decide as a replay of Preset did, with what
+// else the site has in it; in shadow mode, which is where to begin.
+func (r *Replay) settings(parameters string) string {
+	_, others := params.Split(parameters)
+	ours := fmt.Sprintf("auc_mode=shadow,auc_interval=%d,auc_preset=%s", r.Interval, r.Policy)
+	return r.Policy + ": SchedulerParameters=" + strings.Join(append(others, ours), ",")
 }
 
 // Setting is how a replay is simulated.

@@ -66,10 +66,13 @@ type Report struct {
 	// simulated and not counted.
 	Before int `json:"before"`
 	// Missing are columns that the accounts lack. Verdict is "agrees", "short" (waits are too short
-	// to compare), "apart", "void" (without a column) or "none" (no job counts); only the first
-	// two have the rest say something of the site.
+	// to compare), "apart", "void" (without a column), "part" (more than half of the jobs do not
+	// count) or "none" (no job counts); only the first two have the rest say something of the site.
 	Missing []Missing `json:"missing,omitempty"`
 	Judged  Judgement `json:"verdict"`
+	// Out is the share of the jobs of the span in per cent that does not count: of Left all but those
+	// that were cancelled.
+	Out float64 `json:"left_out_percent"`
 	// Assumed says what of the machine was inferred, without a slurm.conf.
 	Assumed []string `json:"assumed,omitempty"`
 	// Effects are what each policy but the first two would have changed for users.
@@ -117,6 +120,7 @@ const (
 	Short  Judgement = "short"
 	Apart  Judgement = "apart"
 	Void   Judgement = "void"
+	Part   Judgement = "part"
 	None   Judgement = "none"
 )
 
@@ -136,6 +140,8 @@ func (r *Report) judge() Judgement {
 		return None
 	case slices.ContainsFunc(r.Missing, func(m Missing) bool { return m.Void }):
 		return Void
+	case r.Out > 50:
+		return Part
 	case !near(a.CPUs):
 		return Apart
 	case near(a.Slowdown) && (near(a.Wait) || was == is):
@@ -154,9 +160,15 @@ func (r *Report) Verdict() string {
 	was, is := &r.All.Figures[0], &r.All.Figures[1]
 	figures := fmt.Sprintf("mean wait %s (yours %s), slowdown %.2f (%.2f), CPUs in use %.1f%% (%.1f%%)",
 		cli.Seconds(is.Mean), cli.Seconds(was.Mean), is.Slowdown, was.Slowdown, 100*is.CPUs, 100*was.CPUs)
+	if r.Out >= 1 {
+		figures += fmt.Sprintf("; without %.0f%% of the jobs, which are left out (%s)", r.Out, r.mostLeft())
+	}
 	switch r.Judged {
 	case None:
-		return "No job can be compared. " + r.mostLeft()
+		return "No job can be compared: " + r.mostLeft() + "."
+	case Part:
+		return fmt.Sprintf("%.0f%% of the jobs are left out (%s), so there are no tables: the others alone say nothing of your site.",
+			r.Out, r.mostLeft())
 	case Void:
 		return "The accounts lack columns without which no comparison says anything of your site: see below. " +
 			"aucsched try --how prints the command that writes them all."
@@ -174,10 +186,10 @@ func (r *Report) Verdict() string {
 // mostLeft is why most jobs are left out.
 func (r *Report) mostLeft() string {
 	if len(r.Left) == 0 {
-		return "All ran or waited already when the time began."
+		return "all ran or waited already when the time began"
 	}
 	most := slices.MaxFunc(r.Left, func(a, b workload.Tally) int { return a.Jobs - b.Jobs })
-	return fmt.Sprintf("%d jobs: %s.", most.Jobs, most.Reason)
+	return cli.Count(most.Jobs, "job") + ": " + most.Reason
 }
 
 // Bounds of a report.
@@ -232,10 +244,16 @@ func (p *Past) NewReport(replays []*Replay, seed uint64) *Report {
 	out.Widths = r.groups(widthOf)
 	slices.SortFunc(out.Widths, func(a, b Group) int { return slices.Index(widths, a.Name) - slices.Index(widths, b.Name) })
 	out.Users, out.MoreUsers = r.users()
+	for _, x := range out.Left {
+		if x.Reason != leftItself {
+			out.Out += float64(x.Jobs)
+		}
+	}
+	out.Out *= 100 / max(out.Out+float64(len(r.counted)), 1)
 	out.Agreement = r.agreement(&out.All)
 	out.Judged = out.judge()
 	for k := 2; k < len(replays); k++ {
-		out.Settings = append(out.Settings, replays[k].settings())
+		out.Settings = append(out.Settings, replays[k].settings(p.Parameters))
 		out.Effects = append(out.Effects, r.effect(&out.All, k))
 	}
 	return out

@@ -398,7 +398,7 @@ func TestMissingColumns(t *testing.T) {
 		require.Equal(t, c.void, report.Judged == Void, "%v: %s", c.without, report.Judged)
 		require.Equal(t, c.void, !strings.Contains(text, "partition: partition jobs"), "tables, if they say something")
 		require.Equal(t, c.void, !strings.Contains(page, "All jobs"))
-		require.Equal(t, !c.void, strings.Contains(text, "set in slurm.conf: - none: SchedulerParameters=auc_interval=3"))
+		require.Equal(t, !c.void, strings.Contains(text, "- none: SchedulerParameters=bf_interval=30,bf_max_job_test=200,auc_mode=shadow,auc_interval=3,auc_preset=none"))
 	}
 	sacct, conf := write(t, smallConf, rows)
 	rename(t, sacct, []string{"Partition"})
@@ -454,9 +454,37 @@ func TestAllLeftOut(t *testing.T) {
 	report := p.NewReport([]*Replay{p.What(), never}, 1)
 	text, page := texts(t, report)
 	require.Equal(t, None, report.Judged)
-	require.Contains(t, text, "No job can be compared. 30 jobs: a simulated policy finds no nodes for it, ever: the nodes of slurm.conf")
+	require.Contains(t, text, "No job can be compared: 30 jobs: a simulated policy finds no nodes for it, ever: the nodes of slurm.conf")
 	require.NotContains(t, page, "All jobs")
 	require.Zero(t, report.All.Figures[0].CPUs, "the same jobs on both sides")
+}
+
+// The verdict says what share of the jobs is left out, and where that is most of them there are no tables.
+func TestLeftOut(t *testing.T) {
+	p := past(t, drawn(4, 40), Options{Weeks: 1})
+	for _, c := range []struct {
+		left int
+		want Judgement
+	}{{10, Agrees}, {30, Part}} {
+		never := p.What()
+		for i := range c.left {
+			never.Began[i] = -1
+		}
+		report := p.NewReport([]*Replay{p.What(), never}, 1)
+		require.Equal(t, c.want, report.Judged)
+		require.InDelta(t, 100*float64(c.left)/40, report.Out, 1e-9)
+		text, page := texts(t, report)
+		require.Contains(t, text, fmt.Sprintf("%d%% of the jobs", 100*c.left/40))
+		require.Equal(t, c.want == Agrees, strings.Contains(page, "All jobs"))
+	}
+}
+
+// What the site has in SchedulerParameters stays in the line to set; the auction's own words of before do not.
+func TestLineToSet(t *testing.T) {
+	p := pastOf(t, smallConf+"SchedulerParameters=bf_window=1440,auc_partitions=cpu,gpu,defer,auc_mode=on,bf_interval=30\n", drawn(4, 40), Options{Weeks: 1})
+	report := p.NewReport([]*Replay{p.What(), p.What(), {Policy: "short", Interval: 5, Began: p.What().Began}}, 1)
+	require.Equal(t, []string{"short: SchedulerParameters=bf_window=1440,defer,bf_interval=30,auc_mode=shadow,auc_interval=5,auc_preset=short"},
+		report.Settings)
 }
 
 // Progress is told.

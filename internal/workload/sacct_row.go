@@ -64,8 +64,8 @@ func (r *Row) readNames(text string) error {
 	}
 	for _, n := range needed {
 		if !r.hasAny(n.any) {
-			return &InputError{Err: fmt.Errorf("no field %s for %s; run sacct --parsable2 --format=%s",
-				strings.Join(n.any, " or "), n.what, SacctFormat)}
+			return &InputError{Err: fmt.Errorf("no field %s for %s; aucsched try --how prints the command that writes all",
+				strings.Join(n.any, " or "), n.what)}
 		}
 	}
 	return nil

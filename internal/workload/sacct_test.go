@@ -301,7 +301,7 @@ func TestSacctUser(t *testing.T) {
 }
 
 func TestReadSacctErrors(t *testing.T) {
-	format := "; run sacct --parsable2 --format=" + SacctFormat
+	format := "; aucsched try --how prints the command that writes all"
 	good := sacctRow(nil)
 	for _, c := range []struct{ text, want string }{
 		{"", "f: no job"},

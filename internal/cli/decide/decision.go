@@ -109,7 +109,7 @@ func (x *explainFlags) check(limit time.Duration) error {
 	case limit < 0:
 		return cli.BadInput(fmt.Errorf("--deadline: %v is negative", limit))
 	case x.trials < 0:
-		return cli.BadInput(fmt.Errorf("trials: %d is negative", x.trials))
+		return cli.BadInput(fmt.Errorf("--explain-trials: %d is negative", x.trials))
 	case x.time < 0:
 		return cli.BadInput(fmt.Errorf("time for trials: %v is negative", x.time))
 	}

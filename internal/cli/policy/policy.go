@@ -68,7 +68,8 @@ func (f *Flags) Register(flags *pflag.FlagSet) {
 // hidden elsewhere.
 func (f *Flags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.preset, "preset", "",
-		"auctions: settings by a name: "+strings.Join(settings.Names(), ", ")+" (docs/reference/settings.md); other flags come on top")
+		"auctions: settings by a name: "+strings.Join(settings.Names(), ", ")+
+			" (docs/reference/settings.md); auction2 has default, the others none; what other flags do not say is the preset's")
 	for _, p := range settings.Presets {
 		if p.Old != "" {
 			flags.Bool(p.Old, false, "--preset "+p.Name)
@@ -86,11 +87,11 @@ func (f *Flags) register(flags *pflag.FlagSet) {
 		case s.Bool():
 			flags.Bool(name, false, usage)
 		case s.Values != nil:
-			flags.String(name, s.Values[0], usage)
+			flags.String(name, "", usage)
 		case s.Seconds:
 			flags.Duration(name, 0, usage)
 		default:
-			flags.Int64(name, s.Normal, usage)
+			flags.Int64(name, 0, usage)
 		}
 		if s.Instead != "" && f.Others == nil {
 			_ = flags.MarkHidden(name) // likewise

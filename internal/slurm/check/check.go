@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/aucsched/aucsched/internal/input"
 	"github.com/aucsched/aucsched/internal/slurm/conf"
 	"github.com/aucsched/aucsched/internal/slurm/params"
 )
@@ -95,6 +94,20 @@ func (c *checker) note(line *conf.Line, field, value, text string) {
 func (c *checker) file() {
 	for _, f := range c.conf.Faults[:min(len(c.conf.Faults), mostFindings)] {
 		c.found = append(c.found, Finding{File: f.File, Line: f.Line, Field: "syntax", Text: f.Err.Error(), Problem: true})
+	}
+	before := map[string]*conf.Line{}
+	for i := range c.conf.Lines {
+		l := &c.conf.Lines[i]
+		for _, key := range []string{"SchedulerParameters", "PluginDir", "JobSubmitPlugins", "CliFilterPlugins"} {
+			if !l.Is(key) {
+				continue
+			}
+			if first := before[key]; first != nil {
+				c.note(l, key, l.Fields[0].Value,
+					fmt.Sprintf("given before in line %d of %s, which does not count then", first.Number, first.File))
+			}
+			before[key] = l
+		}
 	}
 	for _, f := range c.conf.Moved {
 		c.found = append(c.found, Finding{File: f.File, Line: f.Line, Field: f.Field, Value: f.Value, Text: f.Err.Error(), Problem: true})
@@ -260,24 +273,21 @@ func (c *checker) settings() {
 	}
 	given := map[string]string{}
 	begin := len(c.found)
-	for _, g := range params.Split(text) {
+	ours, _ := params.Split(text)
+	for _, g := range ours {
 		if len(c.found)-begin >= mostFindings {
 			c.problem(line, "SchedulerParameters", "", "the rest was not looked at")
 			break
 		}
 		key := "auc_" + g.Name
-		why, ok := params.Wrong(g.Name, g.Value)
-		switch instead := params.Instead(g.Name); {
-		case !ok && instead != "":
+		why, instead := params.Wrong(g), params.Instead(g.Name)
+		switch {
+		case instead != "":
 			c.note(line, key, g.Value, "has no effect any more, and is an error in the next version: "+instead)
-		case !ok && g.Name != "lab":
-			c.problem(line, key, g.Value, why+meant(g.Name))
 		case g.Name == "lab":
 			c.note(line, key, g.Value, "is for tests and experiments: it makes settings count that have fixed values now")
-		case !g.Assigned:
-			c.problem(line, key, g.Value, "a value is missing")
 		case why != "":
-			c.problem(line, key, g.Value, why+"; the default is used")
+			c.problem(line, key, g.Value, why+"; "+params.Effect(g.Name))
 		default:
 			if before, twice := given[g.Name]; twice && before != g.Value {
 				c.note(line, key, g.Value, fmt.Sprintf("given before as %s: the last one counts", before))
@@ -286,14 +296,6 @@ func (c *checker) settings() {
 		}
 	}
 	c.together(line, given)
-}
-
-// meant names the setting that was meant.
-func meant(name string) string {
-	if best := input.Nearest(name, params.Names()); best != "" {
-		return "; did you mean auc_" + best + "?"
-	}
-	return ""
 }
 
 // together looks for settings that do not go with each other, or with the rest of the file.

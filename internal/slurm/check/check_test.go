@@ -99,10 +99,10 @@ func TestDirectories(t *testing.T) {
 
 func TestSettings(t *testing.T) {
 	for text, want := range map[string]string{
-		"auc_intervall=3":                ":6: auc_intervall=3: there is no such setting; did you mean auc_interval?",
+		"auc_intervall=3":                ":6: auc_intervall=3: there is no such setting; ignored; did you mean auc_interval?",
 		"auc_interval":                   ":6: auc_interval: a value is missing",
 		"bf_continue,auc_interval=0":     ":6: auc_interval=0: must be a whole number from 1 to 3600; the default is used",
-		"auc_mode=shadows":               ":6: auc_mode=shadows: must be on, shadow; the default is used",
+		"auc_mode=shadows":               ":6: auc_mode=shadows: must be on, shadow; the auction is off",
 		"auc_status=x":                   ":6: auc_status=x: must be an absolute path; the default is used",
 		"auc_partitions=p,q,bf_window=9": ":6: auc_partitions=q: no line PartitionName has that name",
 		"auc_library=/no/such.so":        ":6: auc_library=/no/such.so: is not there",
@@ -135,13 +135,19 @@ func TestTheRestOfTheFile(t *testing.T) {
 	require.Error(t, err)
 }
 
+// Slurm takes the last of two lines with one key: it is said that the first does not count.
+func TestTwice(t *testing.T) {
+	_, notes := check(t, usual+"JobSubmitPlugins=lua\nSchedulerParameters=bf_continue\nSchedulerParameters=auc_mode=shadow")
+	require.Contains(t, strings.Join(notes, "\n"), ":8: SchedulerParameters=auc_mode=shadow: given before in line 7 of ")
+}
+
 // The file is read as Slurm reads it.
 func TestGrammarOfTheFile(t *testing.T) {
 	ours, stock := machine(t, 0x160508)
 	dirs := "PluginDir = " + ours + ":" + stock + "\n"
 	for text, want := range map[string]string{
 		strings.ReplaceAll(usual, "=", " = ") + dirs + "SchedulerParameters = auc_mode=banana\n": "" +
-			":7: auc_mode=banana: must be on, shadow; the default is used",
+			":7: auc_mode=banana: must be on, shadow; the auction is off",
 		strings.Replace(usual, "lua,aucsched", "lua,job_submit/aucsched", 1) + dirs: "",
 		"# \\\n" + usual + dirs:    "",
 		usual + dirs + ";A=1\n":    `:7: syntax: the line can't be read from ";A=1" on`,

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/input"
 	"github.com/aucsched/aucsched/internal/settings"
 )
 
@@ -153,13 +154,41 @@ func Names() (names []string) {
 	return names
 }
 
-// Wrong says what a value must be instead, "" if it is fine, and whether there is such a setting.
-func Wrong(name, value string) (why string, ok bool) {
-	k := find(name, sites)
-	if k == nil {
-		return "there is no such setting", false
+// Wrong says what is wrong with a setting of a site, "" if nothing is.
+func Wrong(g Given) string { return wrong(find(g.Name, sites), g) }
+
+func wrong(k *known, g Given) string {
+	switch {
+	case k == nil:
+		return "there is no such setting"
+	case !g.Assigned:
+		return "a value is missing"
 	}
-	return k.wrong(value), true
+	return k.wrong(g.Value)
+}
+
+// forWhom reports whether a name, or the one that was meant, is of a setting that says for which jobs
+// the auction is. Where one is wrong the auction is off: it must not have more jobs than was meant.
+func forWhom(name string) bool {
+	limits := []string{"enabled", "mode", "partitions", "users_share"}
+	return slices.Contains(limits, name) || slices.Contains(limits, input.Nearest(name, Names()))
+}
+
+// Effect is what a wrong setting does, and which one was meant if there is none of that name.
+func Effect(name string) (effect string) {
+	unknown, meant := find(name, sites) == nil, input.Nearest(name, Names())
+	switch {
+	case forWhom(name):
+		effect = "the auction is off"
+	case unknown:
+		effect = "ignored"
+	default:
+		effect = "the default is used"
+	}
+	if unknown && meant != "" {
+		effect += "; did you mean auc_" + meant + "?"
+	}
+	return effect
 }
 
 func (k *known) wrong(value string) string {
@@ -186,6 +215,14 @@ type Given struct {
 	Assigned    bool   // it has a value
 }
 
+// String is the word.
+func (g Given) String() string {
+	if !g.Assigned {
+		return "auc_" + g.Name
+	}
+	return "auc_" + g.Name + "=" + g.Value
+}
+
 // slurms are Slurm's own words in SchedulerParameters that have no value, in any version: a list of
 // partitions ends with one of these.
 var slurms = strings.Fields(`allow_zero_lic assoc_limit_stop bf_allow_magnetic_slot bf_busy_nodes bf_continue
@@ -197,8 +234,9 @@ var slurms = strings.Fields(`allow_zero_lic assoc_limit_stop bf_allow_magnetic_s
 	requeue_on_resume_failure requeue_setup_env_fail salloc_wait_nodes sbatch_wait_nodes spec_cores_first
 	time_min_as_soft_limit whole_hetjob whole_pack`)
 
-// Split finds the settings of a text in their order. auc_partitions=a,b has commas too.
-func Split(text string) (all []Given) {
+// Split finds the settings of a text in their order, and what are Slurm's own words. auc_partitions=a,b
+// has commas too.
+func Split(text string) (all []Given, slurm []string) {
 	var list []string // that the last one goes on with; nil: it does not
 	end := func() {
 		if len(list) > 1 {
@@ -217,13 +255,14 @@ func Split(text string) (all []Given) {
 			if name == "partitions" && value != "" {
 				list = []string{value}
 			}
-		case assigned || slices.Contains(slurms, strings.ToLower(word)):
-			end()
-		case list != nil:
+		case !assigned && list != nil && !slices.Contains(slurms, strings.ToLower(word)):
 			list = append(list, word)
+		default:
+			end()
+			slurm = append(slurm, word)
 		}
 	}
-	return all
+	return all, slurm
 }
 
 // Read reads SchedulerParameters. What is wrong in it is left out.
@@ -234,12 +273,13 @@ func Read(text string) *Params {
 			table[i].Set(p, table[i].Normal)
 		}
 	}
-	given := Split(text)
+	given, _ := Split(text)
 	tables := [][]known{sites}
 	if slices.Contains(given, Given{"lab", "yes", true}) {
 		tables = append(tables, labs)
 	}
 	var pairs []string // for the library, the last of each key
+	off := false
 	for _, g := range given {
 		k := find(g.Name, tables...)
 		switch instead := Instead(g.Name); {
@@ -248,12 +288,10 @@ func Read(text string) *Params {
 			continue
 		case g.Name == "lab":
 			continue
-		case k == nil || !g.Assigned:
-			p.say(true, "auc_%s: there is no such setting; ignored", strings.TrimSuffix(g.Name+"="+g.Value, "="))
-			continue
 		}
-		if why := k.wrong(g.Value); why != "" {
-			p.say(true, "auc_%s=%s: %s; using the default", g.Name, g.Value, why)
+		if why := wrong(k, g); why != "" {
+			p.say(true, "%s: %s; %s", g, why, Effect(g.Name))
+			off = off || forWhom(g.Name)
 			continue
 		}
 		if value, ok := k.Parse(g.Value); ok {
@@ -267,6 +305,9 @@ func Read(text string) *Params {
 		}
 	}
 	p.fillIn(pairs)
+	if off {
+		p.Enabled = 0
+	}
 	if _, after, ok := strings.Cut(strings.ToLower(text), "max_rpc_cnt="); ok {
 		digits := after[:len(after)-len(strings.TrimLeft(after, "0123456789"))]
 		n, _ := strconv.ParseInt(digits, 10, 32)

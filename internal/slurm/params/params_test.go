@@ -46,12 +46,12 @@ func TestLab(t *testing.T) {
 func TestSaid(t *testing.T) {
 	const gone = " has no effect any more, and is an error in the next version: "
 	for text, want := range map[string]Said{
-		"auc_interval=0":     {true, "auc_interval=0: must be a whole number from 1 to 3600; using the default"},
-		"auc_mode=off":       {true, "auc_mode=off: must be on, shadow; using the default"},
-		"auc_library=lib.so": {true, "auc_library=lib.so: must be an absolute path; using the default"},
-		"auc_partitions=":    {true, "auc_partitions=: must not be empty; using the default"},
+		"auc_interval=0":     {true, "auc_interval=0: must be a whole number from 1 to 3600; the default is used"},
+		"auc_mode=off":       {true, "auc_mode=off: must be on, shadow; the auction is off"},
+		"auc_library=lib.so": {true, "auc_library=lib.so: must be an absolute path; the default is used"},
+		"auc_partitions=":    {true, "auc_partitions=: must not be empty; the auction is off"},
 		"auc_nonsense=1":     {true, "auc_nonsense=1: there is no such setting; ignored"},
-		"auc_preset":         {true, "auc_preset: there is no such setting; ignored"},
+		"auc_preset":         {true, "auc_preset: a value is missing; the default is used"},
 		"auc_goal=fair":      {true, "auc_goal=fair: there is no such setting; ignored"},
 		"auc_paper=yes":      {false, "auc_paper" + gone + "use auc_preset=paper"},
 		"auc_work=7":         {false, "auc_work" + gone + "presets say it"},
@@ -61,15 +61,24 @@ func TestSaid(t *testing.T) {
 	}
 }
 
+// A mistake in what says for which jobs the auction is must not give it more of them.
+func TestMistakesTurnItOff(t *testing.T) {
+	for text, enabled := range map[string]int32{
+		"auc_mode=shadwo": 0, "auc_mode=SHADOW": 0, "auc_mod=shadow": 0, "auc_mode": 0, "auc_enabled=off": 0, "auc_enable=no": 0,
+		"auc_users_share=2O": 0, "auc_user_share=20": 0, "auc_partition=test": 0, "auc_mode=x,auc_enabled=yes": 0,
+		"auc_mode=on": 1, "auc_interval=0": 1, "auc_presets=short": 1, "auc_nonsense=1": 1, "auc_users_share=0": 1,
+	} {
+		require.Equal(t, enabled, Read(text).Enabled, text)
+	}
+}
+
 // What is known of a setting is said by one table: each name is read without a fault by some value.
 func TestEachName(t *testing.T) {
 	require.LessOrEqual(t, len(Names()), 18)
 	for _, name := range Names() {
 		fits := false
 		for _, value := range []string{"yes", "1", "/x", "word", "shadow", "rate", "paper"} {
-			why, ok := Wrong(name, value)
-			require.True(t, ok, name)
-			fits = fits || why == ""
+			fits = fits || Wrong(Given{name, value, true}) == ""
 		}
 		require.True(t, fits, name)
 		require.Empty(t, Instead(name))
