@@ -93,11 +93,11 @@ func (s *JobSpec) fault(job *Job) *bids.FieldError {
 
 // timeFault is what is wrong with the time limit, or nil.
 func (s *JobSpec) timeFault() *bids.FieldError {
-	if s.TimeLimit >= time.Second && s.TimeLimit <= NoTimeLimit*time.Second {
+	if s.TimeLimit > 0 && s.TimeLimit <= NoTimeLimit*time.Second {
 		return nil
 	}
 	return &bids.FieldError{Field: "time_limit_s", Value: s.TimeLimit,
-		Why: fmt.Sprintf("must be 1 s to %d s, which stands for none (NoTimeLimit)", NoTimeLimit)}
+		Why: "must be more than 0; none: NoTimeLimit, in seconds"}
 }
 
 // fault is what is wrong with what a way names, or nil. A request that takes no core has something
