@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,13 +24,14 @@ import (
 // Blocks marked console are what a reader types and sees: all of a page are run in one directory, in
 // order, and what they print is compared. Of the output, "..." stands for anything, and on a line of
 // its own for any lines. A block of another kind below <!-- file: NAME --> is written to that file.
-// Blocks marked bash are run whole, and have to end well, but for those in elsewhere.
+// Blocks marked bash are run whole, and have to end well, and so are commands of aucsched in the text.
+// Those in elsewhere are not run, and nothing else of a page is.
 func TestPagesRun(t *testing.T) {
 	root, err := filepath.Abs("..")
 	require.NoError(t, err)
 	watch(t, root)
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-o", bin, "./cmd/aucsched", "./benchmarks/cmd/aucsched-lab")
+	build := exec.Command("go", "build", "-o", bin, "./cmd/aucsched", "./benchmarks/cmd/aucsched-lab", "./invasive/cmd/aucsched-invasive")
 	build.Dir = root
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
@@ -38,6 +40,9 @@ func TestPagesRun(t *testing.T) {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		require.NoError(t, err)
 		steps := stepsOf(string(text))
+		for _, command := range inText(string(text)) {
+			steps = append(steps, step{script: true, text: command})
+		}
 		if len(steps) == 0 {
 			continue
 		}
@@ -52,9 +57,10 @@ func TestPagesRun(t *testing.T) {
 				files = map[string]string{"trace.swf.gz": pack(hourly())}
 			}
 			for file, text := range files {
+				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o755))
 				require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644))
 			}
-			env := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "AUCSCHED="+root, "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")
+			env := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "AUCSCHED="+root, "SLURM_CONF=slurm.conf", "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")
 			for _, s := range steps {
 				if s.file != "" {
 					file := filepath.Join(dir, s.file)
@@ -65,9 +71,14 @@ func TestPagesRun(t *testing.T) {
 				if s.script && ranElsewhere(name, s.text) {
 					continue
 				}
+				if s.line == 0 && !strings.HasPrefix(s.text, "aucsched ") {
+					t.Errorf("%s: nobody runs %q: elsewhere does not tell who", name, s.text)
+					continue
+				}
 				shell, command := "sh", s.command
 				if s.script {
-					shell, command = "bash", "set -eo pipefail\n"+strings.ReplaceAll(s.text, "/etc/slurm/", "")
+					shell, command = "bash", "set -eo pipefail\nHOME=$PWD fpath=(. .)\n"+served.ReplaceAllString(strings.ReplaceAll(s.text, "/etc/slurm/", ""),
+						"code=0; timeout -s INT 2 aucsched $1 127.0.0.1:0 || code=$$?; test $$code = 124")
 				}
 				c := exec.Command(shell, "-c", command)
 				c.Dir, c.Env = dir, env
@@ -82,7 +93,36 @@ func TestPagesRun(t *testing.T) {
 		run++
 	}
 	require.NotZero(t, run)
+	known := sources(t, root)
+	t.Cleanup(func() { // when all pages have run
+		for i, e := range elsewhere {
+			_, found := used.Load(i)
+			assert.True(t, found, "%s has no command that begins with %q", e.page, e.begins)
+			for _, name := range test.FindAllString(e.by, -1) {
+				assert.Contains(t, known, "func "+name+"(", "%s %s", e.page, e.begins)
+			}
+		}
+	})
 }
+
+var test = regexp.MustCompile(`Test[A-Z]\w+`)
+
+// sources is the text of all tests.
+func sources(t *testing.T, root string) string {
+	var all strings.Builder
+	require.NoError(t, filepath.WalkDir(root, func(name string, d os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		all.Write(text)
+		return err
+	}))
+	return all.String()
+}
+
+// served is a command that serves until it is ended: for two seconds, at an address that is free.
+var served = regexp.MustCompile(`(?m)^aucsched (metrics --listen) \S+.*$`)
 
 // watch reads all directories of sources, so that go test does not take an earlier result for that of
 // the commands as they are now.
@@ -115,7 +155,7 @@ func pack(text string) string {
 }
 
 func pagesToRun(t *testing.T, root string) []string {
-	names := []string{"README.md"}
+	names := []string{"README.md", "CONTRIBUTING.md", "SECURITY.md", "slurmplugin/README.md", "adapters/kubernetes/README.md", "scripts/own-tests/README.md"}
 	for _, pattern := range []string{"docs/*.md", "docs/*/*.md", "invasive/docs/*.md", "benchmarks/*/*.md", "examples/*/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		require.NoError(t, err)
@@ -236,6 +276,12 @@ func inputs(page string) map[string]string {
 			fmt.Fprintf(&b, "%d|%s|%s|%s|3600|90|4|4|1|1|cpu=4|cpu=4|COMPLETED|%d|u%d|%s|p||||n%d\n", i, at, at, end, 100-i, i%3, at, i%6+1)
 		}
 		return map[string]string{"jobs.txt": b.String(), "slurm.conf": "NodeName=n[1-6] CPUs=4\nPartitionName=p Nodes=ALL\n"}
+	case "docs/howto/monitor.md", "docs/reference/commands.md":
+		status, err := os.ReadFile("../cmd/aucsched/testdata/status.json")
+		if err != nil {
+			panic(err)
+		}
+		return map[string]string{"slurm.conf": "StateSaveLocation=.\n", "aucsched.status": strings.Replace(string(status), `"time":1700000000`, fmt.Sprintf(`"time":%d`, time.Now().Unix()+600), 1), ".config/fish/completions/.keep": ""}
 	case "docs/reference/workloads.md":
 		return map[string]string{
 			"slurm.conf":                   "NodeName=n[1-8] CPUs=16\nPartitionName=p Nodes=ALL\n",

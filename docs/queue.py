@@ -10,7 +10,7 @@ import csv
 import sys
 
 WIDTH, HEIGHT, LEFT, TOP, RIGHT, BOTTOM = 760, 300, 52, 16, 16, 44
-STYLE = """text{font:14px sans-serif;fill:#1f2328}.axis{stroke:#8c959f}.grid{stroke:#8c959f;opacity:.3}
+STYLE = """text{font:17px sans-serif;fill:#1f2328}.axis{stroke:#8c959f}.grid{stroke:#8c959f;opacity:.3}
 .a{fill:#bc4c00}.b{fill:#0969da}path.a,path.b{fill-opacity:.18;stroke-width:2}path.a{stroke:#bc4c00}path.b{stroke:#0969da}
 text.a,text.b{font-weight:bold}
 @media(prefers-color-scheme:dark){text{fill:#e6edf3}.a{fill:#f0883e}.b{fill:#58a6ff}path.a{stroke:#f0883e}path.b{stroke:#58a6ff}}"""

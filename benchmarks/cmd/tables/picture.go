@@ -8,8 +8,13 @@ import (
 	"os"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 )
+
+func init() {
+	plotutil.DefaultColors = plotutil.DarkColors // others are too faint for lines
+}
 
 // picture is a plot as SVG, of the size that all of benchmarks/results have.
 func picture(p *plot.Plot) ([]byte, error) {

@@ -36,10 +36,10 @@ class Shares {
     ticks.forEach(v => ratioLevel(svg, box, v, y(v)));
     const submits = this.jobs.map(j => D.Jobs.Submit[j]), t0 = submits.reduce((a, b) => Math.min(a, b), Infinity), span = Math.max(most([submits]) - t0, 1);
     add(svg, "text", { x: box.x, y: box.y + box.h + 16 }, this.jobs.length + " jobs by submission: " + this.better + " better, " + this.worse + " worse");
-    const g = add(svg, "g", { style: "fill:" + policyColour(this.number), "fill-opacity": 0.35 });
+    const g = add(svg, "g", { style: "fill:" + policyColour(this.number), "fill-opacity": 0.6 });
     for (const j of this.shown) {
       const k = this.run.place[j], v = D.Share[this.number][j], runs = this.run.end[k] - this.run.start[k];
-      const c = add(g, "circle", { cx: (box.x + (D.Jobs.Submit[j] - t0) / span * box.w).toFixed(1), cy: y(v).toFixed(1), r: clamp(Math.sqrt(runs / 3600), 1, 9).toFixed(1) });
+      const c = add(g, "circle", { cx: (box.x + (D.Jobs.Submit[j] - t0) / span * box.w).toFixed(1), cy: y(v).toFixed(1), r: clamp(Math.sqrt(runs / 3600), 2, 9).toFixed(1) });
       c.addEventListener("pointermove", e => showTip(describe(this.run, k) + "\nstretch " + v + " times better", e));
       c.addEventListener("pointerleave", e => showTip("", e));
     }
