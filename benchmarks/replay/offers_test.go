@@ -105,8 +105,9 @@ func TestOffersFitInTurn(t *testing.T) {
 // some windows are worth less. A search that ends early promises neither: its first choice is no
 // offer, which is for the determiner of AUCSCHED1 only.
 func TestAuctionsAreWorthTheirOffers(t *testing.T) {
-	short, proven := 0, 0
+	short, proven, windows := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
+		windows++
 		s := drawState(t)
 		o := core.Preset("paper")
 		o.MaxBidsPerJob = 1
@@ -131,7 +132,7 @@ func TestAuctionsAreWorthTheirOffers(t *testing.T) {
 		}
 	})
 	require.Positive(t, short)
-	require.Greater(t, proven, 20, "about half of the windows have no bids, nearly all others are small")
+	require.Greater(t, 5*proven, windows, "about half of the windows have no bids, nearly all others are small")
 }
 
 // startedWorth is the sum of the priorities of the jobs that start.
