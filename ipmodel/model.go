@@ -24,8 +24,7 @@ type Model struct {
 	// GroupStart has an element a group and one more: the columns of group g
 	// are GroupStart[g] .. GroupStart[g+1]-1.
 	GroupStart []int32
-	// Required has an element a group, or none at all when no group has to be
-	// served.
+	// Required has an element a group, or none at all when no group has to be served.
 	Required []bool
 	// ColStart has an element a column and one more: the entries of column i
 	// are Row[k], Coef[k] for k in ColStart[i] .. ColStart[i+1]-1. Rows ascend

@@ -37,16 +37,14 @@ type Options struct {
 	Gap float64
 	// Seed starts the random choices.
 	Seed uint64
-	// Start is a feasible choice to begin with, or nil. An infeasible one is
-	// ignored.
+	// Start is a feasible choice to begin with, or nil. An infeasible one is ignored.
 	Start []int32
 }
 
 // Result is the answer to one call of Solve. Solve reuses its memory.
 type Result struct {
 	Status Status
-	// Chosen are the chosen columns, ascending. Valid until the next Solve
-	// with the same Result.
+	// Chosen are the chosen columns, ascending. Valid until the next Solve with the same Result.
 	Chosen []int32
 	// Value is the total worth of Chosen and Bound an upper bound on that of
 	// any feasible choice, both in the model's units.
@@ -55,8 +53,7 @@ type Result struct {
 	// negative. These are Lagrange multipliers or LP duals of a bound, not necessarily the least.
 	// Valid as long as Chosen.
 	Prices []float64
-	// Work is the number of units of work done, Nodes the number of nodes
-	// visited in a search tree.
+	// Work is the number of units of work done, Nodes the number of nodes visited in a search tree.
 	Work, Nodes int64
 }
 

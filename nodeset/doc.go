@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package nodeset keeps the availability of a machine's nodes and scans it for
-// contiguous nodesets.
+// Package nodeset keeps the availability of a machine's nodes and scans it for contiguous nodesets.
 //
 // A Table holds N nodes in the machine's one-dimensional order. It has a bitmap for each GPU level:
 // bit n of level g is set while node n is usable, has a free core and at least g free GPUs. Free

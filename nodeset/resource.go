@@ -36,8 +36,8 @@ func (u Use) Of(cores uint16, gpus uint8) int64 {
 // Uses are what an allocation takes of rows, by ascending Row; nil means nothing.
 type Uses []Use
 
-// check reports the first fault of uses of further resources: rows that do not ascend, that there
-// are not as many of, or an amount that is negative or above MaxAmount.
+// check reports the first fault of uses of further resources. It is a row that does not ascend or
+// is not there, or an amount that is negative or above MaxAmount.
 func (u Uses) check(resources int) error {
 	return u.CheckRows("resource", resources, Use{PerNode: MaxAmount, PerCore: MaxAmount, PerGPU: MaxAmount})
 }

@@ -87,8 +87,8 @@ func (t *Table) Scan(dst []Set, q Query) []Set {
 	return dst
 }
 
-// limit sets dst, and returns it, to those of the nodes of words that are eligible and have k free cores;
-// from is the first of the words.
+// limit sets dst, and returns it, to those of the nodes of words that are eligible and have k free
+// cores; from is the first of the words.
 func (t *Table) limit(dst, words []uint64, from int, k uint, eligible Mask) []uint64 {
 	if k > 1 {
 		t.plane.keepAtLeast(dst, words, from, k)

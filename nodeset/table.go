@@ -28,8 +28,8 @@ type Table struct {
 	// having[g] has bit n where node n has g free GPUs, whatever else it is.
 	having [][]uint64
 	plane  planes // free cores, with as many planes as the most of any node has bits
-	// block[w] is the sum of free cores of the nodes of word w, so that a scan
-	// passes a whole word of nodes that are all in without summing their cores.
+	// block[w] is the sum of free cores of the nodes of word w. So a scan passes a whole word of
+	// nodes that are all in without summing their cores.
 	block []uint32
 	// freeCores and freeGPUs are sums over all nodes, also those that are down.
 	freeCores, freeGPUs int64
@@ -48,8 +48,8 @@ type resource struct {
 // shares are the GPUs that are in shared use: bins, of which jobs have shares. All of a share is in
 // one of them. A GPU is either given whole, or is a bin; it becomes one with its first share, and
 // is whole again when the last one leaves. Bins of a node have numbers from 1, which are names for
-// as long as they are in use, and not places: twice as many as the node has GPUs, so that what is
-// planned for later can have numbers that nothing has now.
+// as long as they are in use. There are twice as many as the node has GPUs, so that what is planned
+// for later can have numbers that nothing has now.
 type shares struct {
 	resource int     // one more than the number of the resource; 0: no GPU is shared
 	start    []int32 // by node: its first element of left, and one more; never written to
@@ -195,8 +195,8 @@ func levelsOf(c Capacity) int {
 	return int(c.GPUs) + 1
 }
 
-// putRun sets what each of nodes first to last, all of one word, has free, everywhere but in level, and
-// returns which nodes of the word have a free core.
+// putRun sets what each of nodes first to last, all of one word, has free, everywhere but in level,
+// and returns which nodes of the word have a free core.
 func (t *Table) putRun(first, last int, c Capacity) (any uint64) {
 	w, nodes := first>>6, ^uint64(0)<<(first&63)&(^uint64(0)>>(63-last&63))
 	for n := first; n <= last; n++ {

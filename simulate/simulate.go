@@ -46,10 +46,43 @@ type Options struct {
 	ShrinkLimits bool
 }
 
-// Metrics are the figures of a run: Runtime, WaitMean, Waits.P95, BoundedSlowdown, CPUUtilization
-// and others. As JSON they are a line of "aucsched simulate --json" (docs/schemas/simulate.json).
-// Unrun lists the jobs that did not run, and why.
-type Metrics = sim.Result
+// Metrics are the figures of a run, over the jobs that ran. Times are in seconds.
+type Metrics struct {
+	// Jobs is how many jobs ran. Unrun says by ID why others did not.
+	Jobs  int
+	Unrun map[string]string
+	// Runtime is from the first submission to the last end.
+	Runtime int64
+	// CPUUtilization is duration x cores asked for, over all cores x Runtime. GPUUtilization is the
+	// GPU time allocated, over all GPUs x Runtime. The Loaded ones are until the last submission.
+	CPUUtilization, GPUUtilization, CPUUtilizationLoaded, GPUUtilizationLoaded float64
+	// Waits are from submission to start. WaitP95 is the shortest that 95% of the jobs do not
+	// exceed. WaitAreaWeighted weighs by width x run time; the width is the share of the machine's
+	// cores or GPUs, whichever is more. WaitWidest10 is the mean of the widest tenth.
+	WaitMean, WaitMedian, WaitP95, WaitMax, WaitAreaWeighted, WaitWidest10 float64
+	// UserWaitWorst is the greatest of the users' mean waits; 0 if no job names its user.
+	UserWaitWorst float64
+	// A slowdown is (wait + run time) / run time; bounded, max(1, (wait + run time) / max(run time,
+	// 10 s)).
+	SlowdownMean, BoundedSlowdownMean float64
+	// Fragmentation is the number of blocks of consecutive nodes of a job, and Spread (last node -
+	// first node + 1) / nodes.
+	FragmentationMean, SpreadMean float64
+	// Cycles is how often the policy decided, and PendingMax the longest queue.
+	Cycles     int64
+	PendingMax int
+}
+
+func metricsOf(r *sim.Result) *Metrics {
+	m := &Metrics{r.Jobs, make(map[string]string), r.Runtime,
+		r.CPUUtilization, r.GPUUtilization, r.CPUUtilizationLoaded, r.GPUUtilizationLoaded,
+		r.WaitMean, r.Median, r.P95, r.Max, r.AreaWeighted, r.Widest10, r.UserWorst,
+		r.SlowdownMean, r.BoundedSlowdown, r.FragmentationMean, r.SpreadMean, r.Cycles, r.PendingMax}
+	for _, u := range r.Unrun {
+		m.Unrun[u.ID] = u.Reason
+	}
+	return m
+}
 
 // Ran is the outcome of a job: its start and end in seconds, its allocation, and which of its
 // requests was met (see core.Decision). Start is -1 if the job did not run.
@@ -85,8 +118,11 @@ func Run(ctx context.Context, jobs []Job, policy core.Policy, o Options) (*Metri
 	cfg := sim.NewConfig(o.Nodes)
 	cfg.Interval, cfg.Seed, cfg.ShrinkLimits = cmp.Or(o.Interval, cfg.Interval), o.Seed, o.ShrinkLimits
 	cfg.OnEnd = func(r sim.Record) { ran[at[r.Job.ID]] = Ran{r.Start, r.End, slices.Clone(r.Segs), r.Alternative} }
-	m, err := sim.Run(ctx, cfg, policy, list)
-	return m, ran, err
+	r, err := sim.Run(ctx, cfg, policy, list)
+	if err != nil {
+		return nil, nil, err
+	}
+	return metricsOf(r), ran, nil
 }
 
 // Backfill returns a model of Slurm's main scheduler and sched/backfill, with the usual settings.

@@ -17,13 +17,14 @@ const fewestBlocks = 5
 // last whole block is left out, and jobs wait for others of their block only. w stays as it is; its
 // jobs are in the order of submission.
 func Resample(w *workload.Workload, block int64, seed uint64) (*workload.Workload, error) {
-	blocks := int64(0)
+	last := int64(0)
 	if n := len(w.Jobs); n > 0 {
-		blocks = (w.Jobs[n-1].Submit + 1) / block
+		last = w.Jobs[n-1].Submit + 1
 	}
+	blocks := last / block
 	if blocks < fewestBlocks {
-		return nil, fmt.Errorf("%s: %d whole blocks of %d s: at least %d are needed; take more jobs or shorter blocks",
-			w.Name, blocks, block, fewestBlocks)
+		return nil, fmt.Errorf("%s: %d whole blocks of %d s: at least %d are needed; take more jobs, or blocks of at most %d s",
+			w.Name, blocks, block, fewestBlocks, last/fewestBlocks)
 	}
 	in := make([][]int, blocks)
 	blockOf := make(map[string]int64, len(w.Jobs))

@@ -23,9 +23,9 @@ func checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [SLURM.CONF]",
 		Short: "Look at a slurm.conf before slurmctld is restarted with it",
-		Long: `check reports problems of a slurm.conf for aucsched's plug-ins: unknown settings, wrong values,
-settings that exclude each other, and a PluginDir that lacks the plug-ins, is in the wrong order or
-is for another version of Slurm. It also notes which lines leave jobs to Slurm.
+		Long: `check reports problems of a slurm.conf for aucsched's plug-ins: unknown settings, wrong values, and
+settings that exclude each other. It also reports a PluginDir that lacks the plug-ins, is in the
+wrong order or is for another version of Slurm, and notes which lines leave jobs to Slurm.
 
 Without a file it reads $SLURM_CONF, or else /etc/slurm/slurm.conf. The exit status is 1 if there is
 a problem. Notes do not count.`,

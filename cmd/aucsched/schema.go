@@ -15,8 +15,8 @@ func schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema NAME",
 		Short: "Print the JSON Schema of what aucsched reads or prints",
-		Long: `schema prints a JSON Schema (draft 2020-12): of the window that plan and explain read, or
-of what plan, explain, simulate, solve, try, check, why, status and shadow print with --json.
+		Long: `schema prints a JSON Schema (draft 2020-12) of the window that plan and explain read, or of
+what a command prints with --json.
 
 NAME is ` + strings.Join(schemas.Names(), ", ") + `.`,
 		Example: "  aucsched schema window >window.schema.json",

@@ -198,8 +198,8 @@ func statusFile(given string, getenv func(string) string) (string, error) {
 	return file, cli.BadInput(err)
 }
 
-// stateFile is the file that was given, or else the one that a slurm.conf tells of: which key, if any,
-// names in SchedulerParameters, or that of the given name in StateSaveLocation.
+// stateFile is the file that was given, or else the one that a slurm.conf tells of. That is what
+// key, if any, names in SchedulerParameters, or the one of the given name in StateSaveLocation.
 func stateFile(missing, given, path, key, name string) (string, error) {
 	if given != "" {
 		return given, nil

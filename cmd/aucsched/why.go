@@ -27,10 +27,10 @@ func newWhyCommand(run pending.Run, now func() time.Time, me func() (string, err
 	c := &cobra.Command{
 		Use:   "why [JOBID...]",
 		Short: "Say why jobs of the running Slurm wait, and what would let them start",
-		Long: `why says of pending jobs, by default yours, why they wait: Slurm's reason and what it means, what
-the auction says, which jobs hold the missing resources and until when, and what would let the job
-start. It runs squeue and scontrol as you, so it shows no more than Slurm shows you. It changes
-nothing.
+		Long: `why says of pending jobs, by default yours, why they wait: Slurm's reason and what it means, and
+what the auction says. It names the jobs that hold the missing resources and until when, and what
+would let the job start. It runs squeue and scontrol as you, so it shows no more than Slurm shows
+you. It changes nothing.
 
 The exit status is 1 if Slurm shows you no such job.`,
 		Example: "  aucsched why\n  aucsched why 4711 4712_3",

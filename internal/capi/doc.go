@@ -5,9 +5,8 @@
 //
 // It is a thin layer: package engine has all that can be done without C.
 //
-// The exports implement aucsched.h, which is written by hand. That they have its
-// signatures is checked by the C compiler, and that the structs have its layout by the Go
-// compiler (layout.go).
+// The exports implement aucsched.h, which is written by hand. That they have its signatures is
+// checked by the C compiler, and that the structs have its layout by the Go compiler (layout.go).
 package capi
 
 import "github.com/aucsched/aucsched/internal/older"

@@ -8,11 +8,10 @@ import (
 	"strconv"
 )
 
-// Compress returns the hostlist of names in their order. Neighbours in the list
-// whose names differ only in the number at the end share a bracket, in which
-// consecutive numbers of one width form a range: n[1-64,81-144]. The result for
-// no name at all is the empty string, which Expand refuses. Compress fails for a
-// name that could not be read back and for more than [MaxNames] names.
+// Compress returns the hostlist of names in their order. Neighbours in the list whose names differ
+// only in the number at the end share a bracket, in which consecutive numbers of one width form a
+// range: n[1-64,81-144]. The result for no name at all is the empty string, which Expand refuses.
+// Compress fails for a name that could not be read back and for more than [MaxNames] names.
 func Compress(names []string) (string, error) {
 	if len(names) > MaxNames {
 		return "", fmt.Errorf("hostlist: more than %d names", MaxNames)

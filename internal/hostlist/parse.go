@@ -26,9 +26,8 @@ type part struct {
 // element is what stands between two separators.
 type element []part
 
-// Count is the number of names that Expand would return; it costs time and
-// memory in the length of expr, not in the number of names. It fails for the same
-// input as Expand.
+// Count is the number of names that Expand would return; it costs time and memory in the length of
+// expr, not in the number of names. It fails for the same input as Expand.
 func Count(expr string) (int, error) {
 	_, n, err := parse(expr)
 	return n, err
@@ -197,9 +196,8 @@ func abbreviate(s string) string {
 	return s[:most] + "..."
 }
 
-// Expand returns the names that expr stands for, in its order; a name may occur
-// more than once. It fails for a malformed expression and beyond [MaxNames] or
-// [MaxNameLen], before it makes any name.
+// Expand returns the names that expr stands for, in its order; a name may occur more than once. It
+// fails for a malformed expression and beyond [MaxNames] or [MaxNameLen], before it makes any name.
 func Expand(expr string) ([]string, error) {
 	elems, n, err := parse(expr)
 	if err != nil {

@@ -33,8 +33,7 @@ type Bid struct {
 	Preference float64
 }
 
-// Book holds the bids of a window. It is filled by [Generator.Generate], which
-// reuses its memory.
+// Book holds the bids of a window. It is filled by [Generator.Generate], which reuses its memory.
 type Book struct {
 	// Bids are grouped by variant: those of variant j are Bids[JobStart[j]:JobStart[j+1]].
 	Bids     []Bid
@@ -165,9 +164,8 @@ func (a *Variant) raise(s *place.Spec, f float64, segs []nodeset.Segment) float6
 type Space struct {
 	// Now is the machine as it is free now.
 	Now *nodeset.Table
-	// Left[k] is what reservation k leaves, at the moment when it begins, to jobs
-	// that start now and run into it. Reservations are in the order in which
-	// they begin.
+	// Left[k] is what reservation k leaves, at the moment when it begins, to jobs that start now
+	// and run into it. Reservations are in the order in which they begin.
 	Left []*nodeset.Table
 	// Quotas are what is left of them now, and at each reservation of Left. The zero Quotas has
 	// none; then no request has Charges.

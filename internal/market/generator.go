@@ -66,11 +66,10 @@ type Generator struct {
 // wishes, which says when a draft that serves the hard jobs first comes to it.
 type job struct{ first, to, easy int32 }
 
-// A draft is a schedule of the whole window made job after job, each on what the
-// earlier ones left. The papers' "SLURM bids" (aucsched1, section 5) come from one
-// draft in queue order; several orders, and moving a job that came off badly to
-// the front of the next one (squeaky wheel optimisation, Joslin and Clements
-// 1999), find allocations that leave room for each other.
+// A draft is a schedule of the whole window made job after job, each on what the earlier ones left.
+// The papers' "SLURM bids" (aucsched1, section 5) come from one draft in queue order; several
+// orders, and moving a job that came off badly to the front of the next one (squeaky wheel
+// optimisation, Joslin and Clements 1999), find allocations that leave room for each other.
 type draft struct {
 	order []int32 // jobs
 	// got[j] is what variant j got, at most one of a job: segs[got[j].first:got[j].last].

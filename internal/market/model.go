@@ -17,10 +17,9 @@ import (
 // zero Builder is ready. It reuses its memory and the model's: building for windows
 // of one size allocates nothing in steady state.
 type Builder struct {
-	// Merge makes one row of neighbouring nodes that every bid treats alike, with
-	// the capacity of the scarcest: the same solutions with far fewer rows. Without
-	// it the model has the paper's |J| + 2|N| rows, and two more a node for each
-	// reservation.
+	// Merge makes one row of neighbouring nodes that every bid treats alike, with the capacity of
+	// the scarcest: the same solutions with far fewer rows. Without it the model has the paper's
+	// |J| + 2|N| rows, and two more a node for each reservation.
 	Merge bool
 
 	alpha float64
@@ -61,10 +60,9 @@ type cell struct {
 // that they could pass, and within what reservations leave. Column i is bid i of the book, group j
 // is job j, with the bids of all its variants. required is nil or has an element a job.
 //
-// Worths are integers: P_j + alpha F_i in units of 1/m.Scale, a power of two that
-// is as large as 50 bits for the sum over all jobs allow, and at least 1. It fails
-// if the priorities add up to more than MaxTotalValue, or a bid counts more than 2^31-1 units of a
-// quota.
+// Worths are integers: P_j + alpha F_i in units of 1/m.Scale, a power of two that is as large as 50
+// bits for the sum over all jobs allow, and at least 1. It fails if the priorities add up to more
+// than MaxTotalValue, or a bid counts more than 2^31-1 units of a quota.
 func (b *Builder) Build(space *Space, variants []Variant, book *Book, required []bool, m *ipmodel.Model) error {
 	if err := b.setValues(variants, book, m); err != nil {
 		return err

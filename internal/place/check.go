@@ -9,11 +9,10 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// CheckSegments reports how an allocation on a machine of n nodes fails to meet a
-// request exactly: cores in all, number of nodes, cores on each node, GPUs on
-// each node (in the range, and the same on all unless they may be mixed), contiguity
-// and eligible nodes. Each node gives a core at least, or none if the request is for none. No
-// allocation meets a request that is not valid.
+// CheckSegments reports how an allocation on a machine of n nodes fails to meet a request exactly:
+// cores in all, number of nodes, cores on each node, GPUs on each node (in the range, and the same
+// on all unless they may be mixed), contiguity and eligible nodes. Each node gives a core at least,
+// or none if the request is for none. No allocation meets a request that is not valid.
 //
 // Of a request with Components each part is met by the segments for it, part after part.
 func CheckSegments(job *bids.Request, segs []nodeset.Segment, n int) error {

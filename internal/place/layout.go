@@ -17,9 +17,8 @@ const (
 // Span is a run of nodes, both ends included.
 type Span struct{ First, Last int }
 
-// FitUp finds the first run of nodes in a..b, as short as possible and as near to
-// a as possible, that can hold the job. All nodes of a..b have the fewest
-// cores that one may give.
+// FitUp finds the first run of nodes in a..b, as short as possible and as near to a as possible,
+// that can hold the job. All nodes of a..b have the fewest cores that one may give.
 func (s *Spec) FitUp(t *nodeset.Table, a, b int) (Span, bool) {
 	var y tally
 	last := y.take(s, t, a, b) - 1

@@ -63,9 +63,8 @@ func (m *Machine) Is(t *nodeset.Table) bool {
 	return true
 }
 
-// CanEverRun reports in words why a request could not be met even if nothing ran
-// on t and all of its nodes were up; nil if it could. A malformed request gives
-// the error of Validate.
+// CanEverRun reports in words why a request could not be met even if nothing ran on t and all of
+// its nodes were up; nil if it could. A malformed request gives the error of Validate.
 func CanEverRun(t *nodeset.Table, r *bids.Request) error { return NewMachine(t).CanEverRun(r) }
 
 // FewestNodes is [Machine.FewestNodes] of the machine of t.

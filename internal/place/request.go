@@ -187,8 +187,7 @@ func fault(field string, value any, why string) *bids.FieldError {
 // composed reports whether the request is of several parts, or has what only such have.
 func composed(r *bids.Request) bool { return len(r.Components) > 0 || r.AllWithin != 0 }
 
-// PartSpec is the Spec of one part alone. Its fault is as of the part alone: see
-// [PartFault].
+// PartSpec is the Spec of one part alone. Its fault is as of the part alone: see [PartFault].
 func PartSpec(r *bids.Request, k int) (Spec, error) {
 	if k == 0 {
 		return ownSpec(r)

@@ -27,13 +27,11 @@ type BackfillOptions struct {
 	// MaxJobTest (bf_max_job_test) is the number of jobs, from the front of what
 	// the main scheduler leaves, that backfill looks at: 1 to 1000000.
 	MaxJobTest int
-	// Resolution (bf_resolution) is the width of reservations' time slots in
-	// seconds: 1 to 3600.
+	// Resolution (bf_resolution) is the width of reservations' time slots in seconds: 1 to 3600.
 	Resolution int64
-	// Window (bf_window, in minutes there) is how far ahead, in seconds, places
-	// are reserved: a job that would start later gets no reservation, and jobs
-	// behind it may delay it. Slurm advises at least the longest time limit.
-	// At least 60; Slurm allows 30 days at most.
+	// Window (bf_window, in minutes there) is how far ahead, in seconds, places are reserved: a job
+	// that would start later gets no reservation, and jobs behind it may delay it. Slurm advises at
+	// least the longest time limit. At least 60; Slurm allows 30 days at most.
 	Window int64
 	// MaxJobStart (bf_max_job_start) is the number of jobs that backfill may
 	// start in a cycle; 0 means no limit.

@@ -13,8 +13,7 @@ import (
 // nodes are merged as there, one pair for each reservation.
 type nodeSpace struct {
 	slots []slot // the first is slots[0]
-	// records counts the slots ever made in a cycle, as Slurm does for
-	// bf_node_space_size.
+	// records counts the slots ever made in a cycle, as Slurm does for bf_node_space_size.
 	records int
 }
 
@@ -43,9 +42,8 @@ func (s *nodeSpace) insert(begin, end int64, next int, avail nodeset.Mask) int {
 	return n
 }
 
-// free sets avail to the nodes of base that nothing has reserved between from and
-// to, and returns the end of the first slot after which others would be free, 0 if
-// there is none.
+// free sets avail to the nodes of base that nothing has reserved between from and to, and returns
+// the end of the first slot after which others would be free, 0 if there is none.
 func (s *nodeSpace) free(from, to int64, base nodeset.Mask, avail *nodeset.Mask) (later int64) {
 	*avail = append((*avail)[:0], base...)
 	for i := 0; ; {
@@ -118,8 +116,7 @@ func (s *nodeSpace) add(start, end, resolution int64, nodes nodeset.Mask) {
 	s.merge(before, after)
 }
 
-// split makes a slot begin at start. It returns the slot that ends there and the
-// one before it.
+// split makes a slot begin at start. It returns the slot that ends there and the one before it.
 func (s *nodeSpace) split(start int64) (before, i int, ok bool) {
 	for {
 		at := s.slots[i]

@@ -28,9 +28,8 @@ func NewBackfill(o BackfillOptions) (*Backfill, error) {
 // Name is "backfill".
 func (b *Backfill) Name() string { return "backfill" }
 
-// Decide implements [core.Policy]. The plan has decisions for the jobs that start
-// and for those that it looked at without success. Expected is given to those for which
-// nodes were reserved.
+// Decide implements [core.Policy]. The plan has decisions for the jobs that start and for those
+// that it looked at without success. Expected is given to those for which nodes were reserved.
 func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, p *core.Plan) (err error) {
 	if slices.ContainsFunc(s.Claims, func(c core.Claim) bool { return c.Reservation != "" && c.Until > s.Now }) {
 		return errors.New("reservations: this policy does not know them")

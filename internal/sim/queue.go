@@ -10,8 +10,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 )
 
-// queue holds the pending jobs, highest priority first and in order of arrival
-// within a priority.
+// queue holds the pending jobs, highest priority first and in order of arrival within a priority.
 type queue struct {
 	jobs    []*core.Job
 	numbers []int32 // of each job in the workload

@@ -158,8 +158,7 @@ func (b *Backfill) tryTimes(j *core.Job, nowOnly bool) (outcome, error) {
 	}
 }
 
-// wouldHold is false only if the nodes of b.avail could not hold the job even if
-// they were idle.
+// wouldHold is false only if the nodes of b.avail could not hold the job even if they were idle.
 func (b *Backfill) wouldHold(j *core.Job) bool {
 	cores := place.LeastCores(&j.Request)
 	for w, word := range b.avail {

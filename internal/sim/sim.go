@@ -26,9 +26,8 @@ type Config struct {
 	// Interval is the scheduling interval in seconds, at least 1: the policy
 	// decides at multiples of it, if jobs have come or gone since the last time.
 	Interval int64
-	// Priorities, if set, rank the pending jobs again before each cycle, in place of
-	// the priorities that the jobs come with. A changed order alone does not
-	// bring about a cycle.
+	// Priorities, if set, rank the pending jobs again before each cycle, in place of the priorities
+	// that the jobs come with. A changed order alone does not bring about a cycle.
 	Priorities Priorities
 	// PriorityPeriod is how many seconds Priorities hold, once a job has come, to the next multiple
 	// of it: Slurm's PriorityCalcPeriod. 0: they are asked for in every cycle.

@@ -222,12 +222,11 @@ func (m *strandedMeter) result(parts int64) *GPUQueue {
 	return q
 }
 
-// GPUQueue is what becomes of the machine's GPUs while at least one job that asks for
-// GPUs waits: means over that time, of shares of all GPUs, as the policy's cycles leave
-// them. Free GPUs count up to the number that the waiting jobs ask for in all, each at
-// the least: where one job of 8 GPUs waits for a whole node, 8 GPUs are missed and not
-// all that are free elsewhere. Of a GPU in shared use what is free of it counts, and of a
-// job that asks for a share that share.
+// GPUQueue is what becomes of the machine's GPUs while at least one job that asks for GPUs waits:
+// means over that time, of shares of all GPUs, as the policy's cycles leave them. Free GPUs count
+// up to the number that the waiting jobs ask for in all, each at the least: where one job of 8 GPUs
+// waits for a whole node, 8 GPUs are missed and not all that are free elsewhere. Of a GPU in shared
+// use what is free of it counts, and of a job that asks for a share that share.
 //
 // A free GPU is of use if there is a waiting job that may have its node, for which the node
 // has enough of them free, and enough cores and of whatever else the job takes of it, as

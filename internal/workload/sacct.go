@@ -25,9 +25,8 @@ import (
 type SacctOptions struct {
 	// ExtendLimit: see [SWFOptions].ExtendLimit.
 	ExtendLimit bool
-	// Unlimited is the time limit in seconds of jobs whose own is UNLIMITED,
-	// Partition_Limit or empty. 0 means the 365 days that Slurm's backfill
-	// scheduler reckons with.
+	// Unlimited is the time limit in seconds of jobs whose own is UNLIMITED, Partition_Limit or
+	// empty. 0 means the 365 days that Slurm's backfill scheduler reckons with.
 	Unlimited int64
 	// Past has jobs be as they were there, rather than as they were asked for: they have a Past and
 	// the processors that they were given, and Submit is when they could have begun (Eligible),
@@ -70,10 +69,9 @@ const (
 	adjustHeld    = "no priority recorded, or held: taken as 1"
 )
 
-// ReadSacct reads what "sacct --parsable2" (or --parsable) prints, with its line
-// of field names, in any order, among them those of [SacctFormat] or their like;
-// fields of other names are ignored. Input in gzip's format is unpacked; name is
-// what the workload and errors call it. A job has
+// ReadSacct reads what "sacct --parsable2" (or --parsable) prints, with its line of field names, in
+// any order, among them those of [SacctFormat] or their like; fields of other names are ignored.
+// Input in gzip's format is unpacked; name is what the workload and errors call it. A job has
 //
 //   - as ID its JobID (123, 123_4 of an array, 123+0 of a heterogeneous job, each
 //     a job of its own), or else JobIDRaw;
@@ -448,9 +446,8 @@ func parseMinutes(v string) (int64, error) {
 	return n * 60, err
 }
 
-// tres is what a list of trackable resources says of a job: totals, 0 where it
-// says nothing. memory is in MiB. kind is the type of all the GPUs, empty if there are several or
-// some without.
+// tres is what a list of trackable resources says of a job: totals, 0 where it says nothing. memory
+// is in MiB. kind is the type of all the GPUs, empty if there are several or some without.
 type tres struct {
 	cpus, nodes, gpus, memory int64
 	kind                      string
@@ -511,9 +508,8 @@ func parseTRES(text string) (tres, error) {
 // gpuPlugin stands for gpu in AllocGRES of old versions: gres_build_id("gpu") of Slurm's gres.c.
 const gpuPlugin = "7696487"
 
-// parseGRES gives the number of GPUs in a list of generic resources as users and
-// slurm.conf write it: gpu, gpu:2, gpu:a100:4(S:0-1), shard:8, also gres:gpu:2.
-// Other resources count for nothing.
+// parseGRES gives the number of GPUs in a list of generic resources as users and slurm.conf write
+// it: gpu, gpu:2, gpu:a100:4(S:0-1), shard:8, also gres:gpu:2. Other resources count for nothing.
 func parseGRES(text string) (int64, error) {
 	var total int64
 	for _, item := range strings.Split(conf.WithoutSockets(text), ",") {

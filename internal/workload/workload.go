@@ -22,8 +22,7 @@ type Workload struct {
 	// Start is when the first job was submitted, in seconds on the trace's own
 	// clock; Submit of every job counts from there.
 	Start int64
-	// Jobs are in the order of submission, and of the file where that is equal.
-	// IDs are unique.
+	// Jobs are in the order of submission, and of the file where that is equal. IDs are unique.
 	Jobs []Job
 	// Header is what the file says of itself; nil for formats without a header.
 	Header Header
@@ -50,9 +49,8 @@ const (
 	lastPriority  = 1
 )
 
-// AssignBasicPriorities gives jobs, which are in the order of submission, the
-// priorities that Slurm's priority/basic gives: 4294901759, falling by 1 a job,
-// never below 1.
+// AssignBasicPriorities gives jobs, which are in the order of submission, the priorities that
+// Slurm's priority/basic gives: 4294901759, falling by 1 a job, never below 1.
 func AssignBasicPriorities(jobs []Job) {
 	for i := range jobs {
 		jobs[i].Priority = basicPriority(int64(i))

@@ -8,16 +8,15 @@ import (
 	"slices"
 )
 
-// Simulated annealing (Kirkpatrick et al. 1983) by ejection: draw a column, take out
-// whatever is in its way, put it in. A loss is accepted if it is less than a draw from
-// an exponential distribution whose mean, the heat, falls geometrically. Most columns
-// that are drawn lose too much, and are left as soon as that shows; so a move costs
-// little, whatever the number of columns and nodes.
+// Simulated annealing (Kirkpatrick et al. 1983) by ejection: draw a column, take out whatever is in
+// its way, put it in. A loss is accepted if it is less than a draw from an exponential distribution
+// whose mean, the heat, falls geometrically. Most columns that are drawn lose too much, and are
+// left as soon as that shows; so a move costs little, whatever the number of columns and nodes.
 
 // The heat starts at firstHeat or twice that, in units of what the chosen columns are typically
-// worth, and falls to a seventh of that in coolSteps: there the choice of groups
-// settles. In the fineSteps that follow it falls to a thousandth of the rest, where
-// only columns of one group are told apart, which may be worth nearly the same.
+// worth. It falls to a seventh of that in coolSteps, where the choice of groups settles. In the
+// fineSteps that follow it falls to a thousandth of the rest, where only columns of one group are
+// told apart, which may be worth nearly the same.
 const (
 	firstHeat = 0.1
 	coolSteps = 48
@@ -54,8 +53,8 @@ func (s *worker) anneal(turn int64) {
 }
 
 // rankColumns brings the ranking up to date with s.prices.best, and with it the columns of
-// each row of the packing. Of a column it counts by how much less than its group's best it
-// is worth net of prices: by that much the bound falls if the column has to be chosen.
+// each row of the packing. A column's rank is by how much less than its group's best it is worth
+// net of prices. By that much the bound falls if the column has to be chosen.
 // Without prices the order is random, as that of worth alone favours the bulky.
 func (s *worker) rankColumns() {
 	p, k := &s.p, &s.rank
@@ -91,8 +90,8 @@ func (s *worker) shuffle(cols []int32) {
 }
 
 // next begins another run, where the chosen columns are typically worth that much. Windows of few
-// jobs need more heat to come away from where they are, and others less: so runs come in pairs
-// of one length, the second of which begins at twice the heat.
+// jobs need more heat to come away from where they are, and others less. So runs come in pairs of
+// one length, and the second begins at twice the heat.
 func (c *cooling) next(worth float64) {
 	again := cooling{length: max(2*c.length, firstRun), worth: worth, heat: firstHeat * worth}
 	if c.length > 0 && !c.hot {
@@ -151,8 +150,8 @@ func (s *worker) move(heat, typical float64) {
 	}
 }
 
-// columnOf is the column of a throw of dice, and its place in the ranking: any, or one of
-// the row that an exchange made room in, with place -1; the promising ones more often.
+// columnOf is the column of a throw of dice, and its place in the ranking. It is any column, or
+// with place -1 one of the row that an exchange made room in. Promising ones come more often.
 func (s *worker) columnOf(dice uint64) (i int32, at int) {
 	if s.near >= 0 && dice>>8%256 < nearOf && !s.p.off.Near {
 		cols := s.pack.columnsOf(s.near)
@@ -174,9 +173,9 @@ func early(u uint64, n int) int {
 // chances is how many draws setChances makes a table of.
 const chances = 1 << 10
 
-// setChances makes a table of equally likely draws from the exponential distribution
-// of mean 1: the mean order statistics of as many draws (Renyi 1953), which take
-// divisions and sums only and are thus the same on every machine.
+// setChances makes a table of equally likely draws from the exponential distribution of mean 1.
+// They are the mean order statistics of as many draws (Renyi 1953), by divisions and sums alone,
+// and so the same on every machine.
 func (s *worker) setChances() {
 	if len(s.chance) == chances {
 		return

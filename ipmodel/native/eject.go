@@ -8,18 +8,18 @@ import (
 )
 
 // Of 256 moves, so many are repaired before they are judged, and so many draw a column
-// near the last exchange. Of 256 repairs, so many fill rows as well, which takes longer
-// than all else: but where a large column went, it may be many small ones that win it back.
+// near the last exchange. Of 256 repairs, so many fill rows as well. That takes longer
+// than all else, but where a large column went, many small ones may win it back.
 const (
 	repairOf = 64
 	nearOf   = 128
 	fillOf   = 128
 )
 
-// inTheWay fills k.out with the groups that have to go for column i to fit, its own
-// first if that has a column, and reports whether they are worth at most limit. In a
-// row that several groups hold it is random who goes first. A required group never
-// goes, unless for another that is required and missing.
+// inTheWay fills k.out with the groups that have to go for column i to fit. Its own is first, if
+// that has a column. It reports whether they are worth at most limit. In a row that several groups
+// hold it is random who goes first. A required group never goes, unless for another that is
+// required and missing.
 func (s *worker) inTheWay(i int32, limit int64) bool {
 	p, k := &s.p, &s.pack
 	g := p.group[i]
@@ -55,9 +55,8 @@ func (s *worker) inTheWay(i int32, limit int64) bool {
 	return true
 }
 
-// clearRow adds holders of row r to k.out until coef would fit there or the loss
-// exceeds limit. It returns the new loss, or -1 if a required group is in the way that
-// is bound to stay.
+// clearRow adds holders of row r to k.out until coef would fit there or the loss exceeds limit. It
+// returns the new loss, or -1 if a required group is in the way that is bound to stay.
 func (s *worker) clearRow(r int32, coef, loss, limit int64, bound bool) int64 {
 	p, k := &s.p, &s.pack
 	s.work += 4
@@ -166,8 +165,7 @@ func (s *worker) fill(first, end int32) {
 	}
 }
 
-// fillRow puts in the most worthy column of row r that fits, of a group without one:
-// of equals any.
+// fillRow puts in the most worthy column of row r that fits, of a group without one: of equals any.
 func (s *worker) fillRow(r int32) {
 	p, k := &s.p, &s.pack
 	cols := k.columnsOf(r)

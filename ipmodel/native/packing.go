@@ -11,10 +11,9 @@ import (
 // packing is a feasible choice that answers fast what a local search asks: which rows
 // lack room for a column, and who holds them.
 //
-// A column's entries are kept as runs of neighbouring rows with one coefficient: bids
-// are segments of the line of nodes. For every level of coefficients a bitmap has the
-// rows whose slack is below the greatest coefficient of that level, so that a run is
-// held against 64 rows at once.
+// A column's entries are kept as runs of neighbouring rows with one coefficient: bids are segments
+// of the line of nodes. For every level of coefficients a bitmap has the rows whose slack is below
+// the greatest coefficient of that level. So a run is held against 64 rows at once.
 type packing struct {
 	pick    []int32 // by group: column, or -1
 	worth   int64
@@ -139,8 +138,7 @@ func (k *packing) setRowCols(p *problem) {
 	}
 }
 
-// setSeats gives each row a slot for every group with a column in it, and no more than
-// fit at once.
+// setSeats gives each row a slot for every group with a column in it, and no more than fit at once.
 func (k *packing) setSeats(p *problem) {
 	k.rows = k.rows[:0]
 	total := int32(0)
@@ -282,9 +280,9 @@ func (k *packing) room(i int32) bool {
 	return true
 }
 
-// ranking is an order of the columns by promise: at first from the prices that the proof has
-// found, and then from what comes of trying them, as in a self-organising list (Rivest
-// 1976). It only says which columns are tried more often.
+// ranking is an order of the columns by promise. At first it is from the prices that the proof has
+// found, then from what comes of trying them, as in a self-organising list (Rivest 1976). It only
+// says which columns are tried more often.
 type ranking struct {
 	cols  []int32   // the most promising first
 	miss  []float64 // by column, at most 0

@@ -89,9 +89,9 @@ func (s *prices) relax(p *problem) float64 {
 }
 
 // descend takes at most steps steps of the volume algorithm (Barahona and Anbil 2000) towards lower
-// bounds, aiming at the worth of the best choice known: from the best prices along the mean of what
-// the relaxed choices take, where late ones count most. It ends early when stop says so, and
-// reports whether more steps are of use.
+// bounds, aiming at the worth of the best choice known. A step leads from the best prices along the
+// mean of what the relaxed choices take, where late ones count most. It ends early when stop says
+// so, and reports whether more steps are of use.
 func (s *prices) descend(p *problem, steps int, target int64, stop func(work int) bool) (more bool) {
 	if p.off.Prices {
 		return false

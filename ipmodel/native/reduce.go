@@ -200,9 +200,9 @@ func resize[T any](s []T, n int) []T {
 	return s
 }
 
-// runs are the columns of a problem as runs of neighbouring rows with one coefficient. A bid
-// is a few of them however many nodes it takes, and with the running sum of a vector over
-// the rows its product with a column takes that many steps.
+// runs are the columns of a problem as runs of neighbouring rows with one coefficient. A bid is
+// a few of them, however many nodes it takes. With the running sum of a vector over the rows its
+// product with a column takes that many steps.
 type runs struct {
 	run      []int32 // by column: first run, and one more
 	runFirst []int32

@@ -102,8 +102,8 @@ func (c *clock) reads() time.Time {
 	return c.now()
 }
 
-// enumeration tries all choices that the prices do not exclude, group by group, the one with the
-// fewest columns left first: branch and bound (Land and Doig 1960) with the bound of prices.go. It
+// enumeration tries all choices that the prices do not exclude, by branch and bound (Land and Doig
+// 1960) with the bound of prices.go. The group with the fewest columns left comes first. It
 // settles small windows, and gives up on others. It can be stopped, and continues where it was.
 type enumeration struct {
 	price  []int64 // by row, in whole units of worth

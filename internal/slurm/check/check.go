@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package check looks at a slurm.conf as the plug-ins would, before slurmctld
-// is restarted with it.
+// Package check looks at a slurm.conf as the plug-ins would, before slurmctld is restarted with it.
 package check
 
 import (

@@ -12,11 +12,10 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Selector chooses nodes and cores for one job as Slurm does: the nodes are a
-// one-dimensional array, and the job gets the fewest, best-fitting sets of
-// consecutive nodes. The rules are those of Slurm 22.05's select/cons_tres
-// (job_test.c: choose_nodes, _eval_nodes, _cpus_to_use; dist_tasks.c), on nodes of
-// one weight, a thread a core, and without required nodes:
+// Selector chooses nodes and cores for one job as Slurm does: the nodes are a one-dimensional
+// array, and the job gets the fewest, best-fitting sets of consecutive nodes. The rules are those
+// of Slurm 22.05's select/cons_tres (job_test.c: choose_nodes, _eval_nodes, _cpus_to_use;
+// dist_tasks.c), on nodes of one weight, a thread a core, and without required nodes:
 //
 //   - The job needs at least one core of a node, TasksPerNode where that is given,
 //     and all of its cores where it may have but one node. Runs of nodes that have
