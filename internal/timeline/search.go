@@ -39,6 +39,7 @@ type Search struct {
 	Evaluated int
 
 	base, plan table // what is free before the jobs, and with some of them
+	alike      alike
 	placer     placer
 	options    Options
 	first      Values // of the plan as they came
@@ -89,8 +90,18 @@ func (s *Search) Free(node, kind int, amount uint16) {
 // first so many jobs stay first, as they came. It ends when stop, which may be nil, says so. The
 // same jobs, options and seed give the same order, unless it is stopped.
 func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []int32 {
-	s.options, s.stop, s.fixed, s.Evaluated = o, stop, min(fixed, len(s.Jobs)), 0
-	s.placer.work, s.options.Pace = 0, cmp.Or(o.Pace, 1)
+	s.options, s.stop, s.fixed = o, stop, min(fixed, len(s.Jobs))
+	s.options.Pace = cmp.Or(o.Pace, 1)
+	for s.alike.on = s.alike.count(&s.base, s.Jobs); ; s.alike.on = false {
+		if s.find(seed); !s.alike.on || !s.spent() {
+			return s.best
+		}
+	}
+}
+
+// find sets s.best to the best order that it finds.
+func (s *Search) find(seed uint64) {
+	s.Evaluated, s.placer.work = 0, 0
 	s.inside, s.least, s.weighed = s.inside[:0], math.MaxInt, false
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
@@ -104,16 +115,16 @@ func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []in
 	}
 	s.firstCome()
 	s.best, s.starts = append(s.best[:0], s.try...), s.starts[:0]
-	if o.Moves < 0 || o.Off.Sorted || len(s.Jobs) == 0 {
-		return s.best
+	if s.options.Moves < 0 || s.options.Off.Sorted || len(s.Jobs) == 0 {
+		return
 	}
 	var ok bool
 	if s.first, ok = s.evaluate(s.try, math.Inf(1)); !ok {
-		return s.best // there was no time for the first plan
+		return // there was no time for the first plan
 	}
 	s.starts = append(s.starts, s.tried...)
 	if len(s.Jobs) < s.fixed+2 || slices.Max(s.tried) == s.base.at[0] {
-		return s.best // nobody waits
+		return // nobody waits
 	}
 	for i := range s.Jobs {
 		for k := range s.Jobs {
@@ -124,7 +135,7 @@ func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []in
 	s.orders = append(s.orders[:0], s.try...)
 	for _, key := range keys {
 		if s.over() {
-			return s.best
+			return
 		}
 		s.sorted(key, s.first[End])
 		if s.unpassed(s.try); !s.known(s.try) {
@@ -132,7 +143,6 @@ func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []in
 		}
 	}
 	s.anneal(seed)
-	return s.best
 }
 
 // unpassed puts a job before the first of lesser weight whose place would do for it.
@@ -179,9 +189,10 @@ func (s *Search) known(order []int32) bool {
 }
 
 // over reports whether the search has to end.
-func (s *Search) over() bool {
-	return s.options.Work > 0 && s.placer.work > s.options.Work || s.stop != nil && s.stop()
-}
+func (s *Search) over() bool { return s.spent() || s.stop != nil && s.stop() }
+
+// spent reports whether it may have looked at more words than it may.
+func (s *Search) spent() bool { return s.options.Work > 0 && s.placer.work > s.options.Work }
 
 // consider evaluates s.try, and keeps it if it is the best. It reports its cost unless that is
 // more than most.
@@ -208,9 +219,17 @@ const (
 // time left.
 func (s *Search) evaluate(order []int32, most float64) (v Values, ok bool) {
 	s.Evaluated++
+	s.tried = slices.Grow(s.tried[:0], len(s.Jobs))[:len(s.Jobs)]
+	if s.alike.on {
+		v = s.alike.plan(s.Jobs, order, s.tried, s.options.Pace)
+		s.placer.work += s.alike.work
+		if cost, capped := s.cost(&v); cost <= most || cost >= s.bestCost || !capped {
+			return v, true
+		}
+		v = Values{}
+	}
 	s.plan.copyFrom(&s.base)
 	s.placer.work += int64(len(s.plan.lanes))
-	s.tried = slices.Grow(s.tried[:0], len(s.Jobs))[:len(s.Jobs)]
 	now, end := s.plan.at[0], s.plan.at[len(s.plan.at)-1]
 	s.from, s.lower = 0, s.lower[:0]
 	for i := range s.Jobs {

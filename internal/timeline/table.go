@@ -58,11 +58,8 @@ func (t *table) set(i, node, kind int, amount uint16) {
 // step is the step at second end, or the next one if that is not much later. There is one, made of
 // the last before it, afterwards. It looks from step i on.
 func (t *table) step(i int, end int64) int {
-	latest := end + (end-t.at[0])/snap
-	for i < len(t.at) && t.at[i] < end {
-		i++
-	}
-	if i < len(t.at) && t.at[i] <= latest {
+	i, ok := stepAt(t.at, i, end)
+	if ok {
 		return i
 	}
 	from, size := int(t.slots[i-1]), t.kinds*t.words
@@ -70,6 +67,15 @@ func (t *table) step(i int, end int64) int {
 	t.lanes = append(t.lanes, t.lanes[from*size:(from+1)*size]...)
 	t.sums = append(t.sums, t.sums[from*t.kinds:(from+1)*t.kinds]...)
 	return i
+}
+
+// stepAt is where of at, from step i on, that is. It reports false if there is none yet.
+func stepAt(at []int64, i int, end int64) (step int, ok bool) {
+	latest := end + (end-at[0])/snap
+	for i < len(at) && at[i] < end {
+		i++
+	}
+	return i, i < len(at) && at[i] <= latest
 }
 
 // A lane is 16 bits of a word, of which the highest is 0. A word has those of four nodes.

@@ -331,3 +331,25 @@ func BenchmarkOrder(b *testing.B) {
 		s.Order(0, fair, 7, nil)
 	}
 }
+
+// TestAlike: jobs that are alike get the order and the starts that they would get one by one.
+func TestAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := draw(t)
+		s, moves := &d.search, rapid.IntRange(0, 60).Draw(t, "moves")
+		for i := range s.Jobs {
+			j := &s.Jobs[i]
+			j.Nodes, j.All, j.Mask, j.Per, j.Rate, j.Contiguous = 1, 0, nil, s.Jobs[0].Per, s.Jobs[0].Rate, s.Jobs[0].Contiguous
+		}
+		o := fair
+		o.Moves = moves
+		o.Work = int64(rapid.SampledFrom([]int{0, 0, 2000}).Draw(t, "work"))
+		order := slices.Clone(s.Order(rapid.IntRange(0, 2).Draw(t, "fixed"), o, 1, nil))
+		starts := slices.Clone(s.starts)
+		require.True(t, s.alike.on || o.Work > 0 || len(s.Jobs) == 0)
+		s.alike.on = false
+		s.find(1)
+		require.Equal(t, s.best, order)
+		require.Equal(t, s.starts, starts)
+	})
+}

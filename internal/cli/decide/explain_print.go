@@ -13,6 +13,7 @@ import (
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/format"
+	"github.com/aucsched/aucsched/internal/place"
 	"github.com/aucsched/aucsched/internal/window"
 )
 
@@ -111,20 +112,12 @@ func placeOf(x *window.Place) string {
 func ofPart(parts []int) string {
 	text := ""
 	for i, k := range parts {
-		text += [...]string{"", ", beside ", ", "}[min(i, 2)] + partName(k)
+		text += [...]string{"", ", beside ", ", "}[min(i, 2)] + place.PartName(k)
 	}
 	if text != "" {
 		text += ": "
 	}
 	return text
-}
-
-// partName is how users know a part of a job.
-func partName(k int) string {
-	if k == 0 {
-		return "its own request"
-	}
-	return fmt.Sprintf("components[%d]", k-1)
 }
 
 // waitsFor is the kind of the reason in words.
