@@ -87,11 +87,16 @@ func (f *Flags) register(flags *pflag.FlagSet) {
 		case s.Bool():
 			flags.Bool(name, false, usage)
 		case s.Values != nil:
-			flags.String(name, "", usage)
+			flags.String(name, s.Values[0], usage)
 		case s.Seconds:
 			flags.Duration(name, 0, usage)
 		default:
-			flags.Int64(name, 0, usage)
+			flags.Int64(name, s.Normal, usage)
+		}
+		if f := flags.Lookup(name); s.Values == nil { // what help shows: the preset says it
+			f.DefValue = "0"
+		} else {
+			f.DefValue = ""
 		}
 		if s.Instead != "" && f.Others == nil {
 			_ = flags.MarkHidden(name) // likewise
