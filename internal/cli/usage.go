@@ -43,6 +43,14 @@ func Group(c *cobra.Command, subjects ...Subject) {
 	}
 }
 
+// unsaid is the annotation of a flag whose default help does not show.
+const unsaid = "unsaid"
+
+// Unsaid has help show no default of a flag: another one says what it is.
+func Unsaid(flags *pflag.FlagSet, name string) {
+	_ = flags.SetAnnotation(name, unsaid, []string{}) // fails for flags that there are not
+}
+
 // flagUsages are those of the command's own flags by subject, those without one last.
 func flagUsages(c *cobra.Command) string {
 	groups, titles := map[string]*pflag.FlagSet{}, map[string]string{}
@@ -54,7 +62,11 @@ func flagUsages(c *cobra.Command) string {
 		if groups[place] == nil {
 			groups[place], titles[place] = pflag.NewFlagSet("", pflag.ContinueOnError), title
 		}
-		groups[place].AddFlag(f)
+		shown := *f
+		if _, ok := f.Annotations[unsaid]; ok {
+			shown.DefValue = map[bool]string{true: "0"}[f.Value.Type() == "int64"]
+		}
+		groups[place].AddFlag(&shown)
 	})
 	if len(groups) > 1 {
 		titles["rest"] = "Other flags"

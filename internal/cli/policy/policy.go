@@ -93,11 +93,7 @@ func (f *Flags) register(flags *pflag.FlagSet) {
 		default:
 			flags.Int64(name, s.Normal, usage)
 		}
-		if f := flags.Lookup(name); s.Values == nil { // what help shows: the preset says it
-			f.DefValue = "0"
-		} else {
-			f.DefValue = ""
-		}
+		cli.Unsaid(flags, name) // the preset says it
 		if s.Instead != "" && f.Others == nil {
 			_ = flags.MarkHidden(name) // likewise
 		}
