@@ -16,10 +16,11 @@
 typedef struct aucsched_settings auc_settings_t;
 
 /*
- * Starting the engine with libaucsched.so, and calling it. One thread at a time: the agent's, mostly
- * without a lock; job_submit has a library_t, and so an engine, of its own. An engine that has ended, or does not answer in time, is killed, and what it was to do
- * fails; the next call starts another, which goes by the same settings: at once, and if that
- * fails too after 1 s, 2 s, and up to a minute.
+ * Starting the engine with libaucsched.so, and calling it. One thread at a time: the agent's,
+ * mostly without a lock; job_submit has a library_t, and so an engine, of its own. An engine that
+ * has ended, or does not answer in time, is killed, and what it was to do fails; the next call
+ * starts another, which goes by the same settings: at once, and if that fails too after 1 s, 2 s,
+ * and up to a minute.
  */
 
 typedef struct auc_library {

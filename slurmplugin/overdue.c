@@ -194,10 +194,11 @@ extern void auc_alone_free(void)
 }
 
 /*
- * Jobs without a place that Slurm may have one for. The auction decides on what is free, and on the layouts that it has modelled. A job that finds no
- * place in them is asked about: would Slurm's selection start it now, or would it if it preempted
- * somebody? If so it is Slurm's until the next cycle. Any other goes on bidding: on a full machine
- * nothing would start it, and when nodes get free the auction is to decide whose they are.
+ * Jobs without a place that Slurm may have one for. The auction decides on what is free, and on the
+ * layouts that it has modelled. A job that finds no place in them is asked about: would Slurm's
+ * selection start it now, or would it if it preempted somebody? If so it is Slurm's until the next
+ * cycle. Any other goes on bidding: on a full machine nothing would start it, and when nodes get
+ * free the auction is to decide whose they are.
  *
  * What was answered of one job holds for all that ask for the same. Jobs for which there is no time
  * left are Slurm's, if they are modelled roughly.

@@ -16,7 +16,7 @@
  */
 
 typedef struct {
-	uint32_t job_id;	/* 0: empty slot */
+	uint32_t job_id;
 	uint32_t cycle;		/* the last one that saw the job */
 	uint32_t settled;	/* the last one in which it got rows, or was left to Slurm */
 	uint8_t misses;		/* starts that failed since the last one that did not */

@@ -144,10 +144,11 @@ extern auc_waits_t auc_holds_tend(auc_select_hooks_t *hooks,
 }
 
 /*
- * Jobs that have to end before others can start, as the library says. Before anybody is preempted stock select_nodes() is asked, with its own
- * candidates cut down to these: it looks at all that a start looks at, by the rules of this moment,
- * and names those that it would preempt. When all starts of the cycle have been asked about, these
- * are preempted. The places are kept until the nodes are clean.
+ * Jobs that have to end before others can start, as the library says. Before anybody is preempted
+ * stock select_nodes() is asked, with its own candidates cut down to these: it looks at all that a
+ * start looks at, by the rules of this moment, and names those that it would preempt. When all
+ * starts of the cycle have been asked about, these are preempted. The places are kept until the
+ * nodes are clean.
  */
 
 /* What the starts of a cycle share. */
