@@ -604,7 +604,7 @@ static void test_parameters(void)
 	char buf[512];
 
 	EXPECT(aucsched_settings(text, &s, buf, sizeof buf) == AUCSCHED_OK);
-	EXPECT(s.enabled == 1 && s.interval == 7 && s.shadow == 0 && s.limit == 700);
+	EXPECT(s.enabled == 0 && s.interval == 7 && s.shadow == 0 && s.limit == 700); /* for the wrong mode */
 	EXPECT(!strcmp(s.engine, "objective=size deadline_ms=500") && !strcmp(s.status, "/s") && !strcmp(s.partitions, "a,b"));
 	EXPECT(!strncmp(s.said, "!auc_mode=odd: must be on, shadow", 32) && strstr(s.said, "\nauc_work has no effect any more") != NULL);
 	for (size_t len = 0; len < sizeof buf; len++) {
