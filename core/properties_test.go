@@ -285,7 +285,11 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		a.opts.Estimates, a.opts.Compact = true, false
 		p := decideOn(t, a, s)
 		require.NoError(t, Verify(s, p))
-		at := slices.IndexFunc(a.reservations.order, func(j int32) bool { return a.reservations.guarded[j].reserved })
+		// What is kept, and what was kept until its job started after all: those behind it were held up by that.
+		kept := func(j int32) int {
+			return slices.IndexFunc(a.reservations.claims.reserved, func(c claim) bool { return c.Job == int(j) })
+		}
+		at := slices.IndexFunc(a.reservations.order, func(j int32) bool { return kept(j) >= 0 })
 		if a.opts.Patience == 0 && a.opts.Goal == settings.NoGoal {
 			require.True(t, slices.IsSorted(a.reservations.order), "queue order")
 		}
@@ -304,8 +308,8 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 				l.more = append(l.more, claim{End: s.Now + s.Pending[a.window.index[j]].TimeLimit, Held: place.Held{Segs: a.window.variants[j].Fixed}})
 			}
 		}
-		job := a.window.jobs[first]
-		require.Equal(t, l.earliest(t, job), a.reservations.guarded[first].start, "job %s", job.ID)
+		job, start := a.window.jobs[first], a.reservations.claims.reserved[kept(first)].Start
+		require.Equal(t, l.earliest(t, job), start, "job %s", job.ID)
 		for _, j := range before {
 			if a.reservations.guarded[j].must {
 				require.True(t, p.Decisions[a.window.index[j]].Start, "job %d ahead of it has to start", j)
@@ -316,7 +320,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 			return // the auction found it a place after all
 		}
 		waited++
-		require.Equal(t, a.reservations.guarded[first].start, d.Expected)
+		require.Equal(t, start, d.Expected)
 		require.Equal(t, reasonReserved, d.Reason)
 		l.more = nil
 		for _, e := range p.Decisions {
