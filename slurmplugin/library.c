@@ -54,9 +54,11 @@ static void _last_words(auc_library_t *library, char *words, size_t size)
 		words[0] = '\0';
 }
 
-/* The next engine is started at once; if that failed too, later and later. */
-static int _put_off(auc_library_t *library)
+/* The next engine is started at once; if that failed too, later and later. IN say - that this one is gone */
+static int _put_off(auc_library_t *library, bool say)
 {
+	if (say)
+		error("aucsched: %s", library->error);
 	library->resume_us = auc_now_us() + library->pause_us;
 	library->pause_us = MIN(MAX(2 * library->pause_us, PAUSE_US),
 				MOST_PAUSE_US);
@@ -96,8 +98,7 @@ static int _lost(auc_library_t *library, bool ended)
 	else
 		(void) _fail(library, "the engine (pid %d) ended with status %d%s",
 			     pid, WEXITSTATUS(status), words);
-	error("aucsched: %s", library->error);
-	return _put_off(library);
+	return _put_off(library, true);
 }
 
 /* Hands the memory over, and waits for it. */
@@ -253,7 +254,7 @@ static int _start(auc_library_t *library)
 	xfree(program);
 	xfree(dir);
 	if (rc)
-		return _put_off(library);
+		return _put_off(library, false);
 	if (_exchange(library, false, ANSWER_MS))
 		return SLURM_ERROR;
 	if (!library->call->rc) {
@@ -263,7 +264,7 @@ static int _start(auc_library_t *library)
 	}
 	(void) _fail(library, "%.500s", library->call->error);
 	(void) _end(library);
-	return _put_off(library);
+	return _put_off(library, false);
 }
 
 static const char *_put_text(auc_call_t *call, const char *text)
@@ -271,18 +272,26 @@ static const char *_put_text(auc_call_t *call, const char *text)
 	return text ? auc_engine_put(call, text, strlen(text) + 1) : NULL;
 }
 
-/* RET where the library is to write a text of the caller's; the engine could change it in the memory */
-static char *_lend(auc_call_t *call, const char *buf, size_t len)
+/* The same, with a buffer that the library writes to. It stays as it was if there is no answer. */
+static int64_t _ask_into(auc_library_t *library, void *buf, size_t len)
 {
-	call->buf_len = len;
-	return call->buf = auc_engine_put(call, buf, len);
+	int64_t rc;
+
+	library->call->buf_len = len;
+	library->lent = library->call->buf = auc_engine_put(library->call, buf, len);
+	rc = _ask(library, ANSWER_MS);
+	if (library->pid && library->lent)
+		memcpy(buf, library->lent, len);
+	return rc;
 }
 
-/* The text has an end, whatever the library wrote. */
-static void _take_back(const char *lent, char *buf, size_t len)
+/* The same for a text, which has an end whatever the library wrote. RET SLURM_SUCCESS or SLURM_ERROR */
+static int _ask_text(auc_library_t *library, char *buf, size_t len)
 {
-	memcpy(buf, lent, len);
+	int64_t rc = _ask_into(library, buf, len);
+
 	buf[len - 1] = '\0';
+	return rc ? SLURM_ERROR : SLURM_SUCCESS;
 }
 
 /* Has an engine run, with the scheduler that is to be open. */
@@ -304,6 +313,12 @@ static int _run(auc_library_t *library)
 		return SLURM_ERROR;
 	library->scheduler = call->handle;
 	return SLURM_SUCCESS;
+}
+
+/* A call to an engine that runs. RET NULL if there is none */
+static auc_call_t *_begin(auc_library_t *library, auc_call_number_t number)
+{
+	return _run(library) ? NULL : _call(library, number);
 }
 
 static void _forget(auc_library_t *library)
@@ -367,13 +382,11 @@ extern void auc_library_close(auc_library_t *library)
 	}
 	xfree(library->path);
 	xfree(library->settings);
-	xfree(library->decisions);
-	xfree(library->segments);
-	xfree(library->victims);
-	xfree(library->switches);
-	xfree(library->leaves);
+	for (int i = 0; i < AUC_TAKEN; i++)
+		xfree(library->taken[i].of);
 	_forget(library);
 	xfree(library->unread);
+	xfree(library->key);
 	memset(library, 0, sizeof(*library));
 }
 
@@ -384,8 +397,7 @@ static int _lie(auc_library_t *library)
 {
 	(void) _end(library);
 	(void) _fail(library, "the engine's answer is beyond what it was asked, and it was killed");
-	error("aucsched: %s", library->error);
-	return _put_off(library);
+	return _put_off(library, true);
 }
 
 /* RET whether all of an array is in the memory */
@@ -399,10 +411,9 @@ static bool _here(const auc_call_t *call, const void *array, size_t len,
 }
 
 /* Where a text of the engine's buffer is in ours. */
-static const char *_moved(const char *lent, const char *text, char *buf,
-			  size_t len)
+static const char *_moved(const auc_library_t *library, const char *text, char *buf, size_t len)
 {
-	uintptr_t at = (uintptr_t) text - (uintptr_t) lent;
+	uintptr_t at = (uintptr_t) text - (uintptr_t) library->lent;
 
 	return (text && (at < len)) ? buf + at : NULL;
 }
@@ -410,22 +421,18 @@ static const char *_moved(const char *lent, const char *text, char *buf,
 extern int auc_library_settings(auc_library_t *library, const char *params,
 				auc_settings_t *settings, char *buf, size_t len)
 {
-	auc_call_t *call;
-	char *lent;
+	auc_call_t *call = _begin(library, AUC_CALL_SETTINGS);
 
-	if (_run(library))
+	if (!call)
 		return SLURM_ERROR;
-	call = _call(library, AUC_CALL_SETTINGS);
 	call->text = _put_text(call, params);
-	lent = _lend(call, buf, len);
-	if (_ask(library, ANSWER_MS))
+	if (_ask_text(library, buf, len))
 		return SLURM_ERROR;
-	_take_back(lent, buf, len);
 	*settings = call->settings;
-	settings->engine = _moved(lent, settings->engine, buf, len);
-	settings->status = _moved(lent, settings->status, buf, len);
-	settings->partitions = _moved(lent, settings->partitions, buf, len);
-	settings->said = _moved(lent, settings->said, buf, len);
+	settings->engine = _moved(library, settings->engine, buf, len);
+	settings->status = _moved(library, settings->status, buf, len);
+	settings->partitions = _moved(library, settings->partitions, buf, len);
+	settings->said = _moved(library, settings->said, buf, len);
 	return settings->engine ? SLURM_SUCCESS :
 		_fail(library, "the library does not read SchedulerParameters");
 }
@@ -435,22 +442,16 @@ extern int auc_library_alternatives(auc_library_t *library,
 				    uint32_t cpus_per_task, const char *types,
 				    char *buf, size_t len)
 {
-	auc_call_t *call;
-	char *lent;
+	auc_call_t *call = _begin(library, AUC_CALL_ALTERNATIVES);
 
 	snprintf(buf, len, "aucsched: alternatives can't be read here now: slurmctld's log says why");
-	if (_run(library))
+	if (!call)
 		return SLURM_ERROR;
-	call = _call(library, AUC_CALL_ALTERNATIVES);
 	call->text = _put_text(call, script);
 	call->len = cpus_per_task;
 	call->types = _put_text(call, types);
 	call->params = _put_text(call, params);
-	lent = _lend(call, buf, len);
-	if (_ask(library, ANSWER_MS) && (!library->pid || call->full))
-		return SLURM_ERROR;
-	_take_back(lent, buf, len);
-	return call->rc ? SLURM_ERROR : SLURM_SUCCESS;
+	return _ask_text(library, buf, len);
 }
 
 extern int auc_library_invasic(auc_library_t *library,
@@ -458,28 +459,24 @@ extern int auc_library_invasic(auc_library_t *library,
 			       struct aucsched_invasic_answer *out, char *buf,
 			       size_t len)
 {
-	auc_call_t *call;
-	char *lent;
+	auc_call_t *call = _begin(library, AUC_CALL_INVASIC);
+	int rc;
 
 	snprintf(buf, len, "aucsched: jobs of this partition can't be looked at now: slurmctld's log says why");
-	if (_run(library))
+	if (!call)
 		return SLURM_ERROR;
-	call = _call(library, AUC_CALL_INVASIC);
 	call->invasic = *job;
 	call->invasic.settings = _put_text(call, job->settings);
 	call->invasic.partition = _put_text(call, job->partition);
 	call->invasic.comment = _put_text(call, job->comment);
 	call->invasic.job_comment = _put_text(call, job->job_comment);
 	call->invasic.qos = _put_text(call, job->qos);
-	lent = _lend(call, buf, len);
-	if (_ask(library, ANSWER_MS) && (!library->pid || call->full))
-		return SLURM_ERROR;
-	_take_back(lent, buf, len);
+	rc = _ask_text(library, buf, len);
 	*out = call->invasic_answer;
-	out->comment = _moved(lent, out->comment, buf, len);
-	out->job_comment = _moved(lent, out->job_comment, buf, len);
-	out->socket = _moved(lent, out->socket, buf, len);
-	return call->rc ? SLURM_ERROR : SLURM_SUCCESS;
+	out->comment = _moved(library, out->comment, buf, len);
+	out->job_comment = _moved(library, out->job_comment, buf, len);
+	out->socket = _moved(library, out->socket, buf, len);
+	return rc;
 }
 
 /* ---- Where nodes stand ---- */
@@ -496,31 +493,35 @@ static const char **_put_texts(auc_call_t *call, const char *const *texts,
 
 /*
  * Copies an array out of the memory, into which the engine might write when it has answered: what is
- * checked is a copy. RET false if it is not there as a whole
+ * checked is a copy. OUT whole - false if it is not there as a whole
  */
-static bool _take_array(const auc_library_t *library, const void *from,
-			void **own, size_t *cap, size_t len, size_t size)
+static const void *_take(auc_library_t *library, auc_taken_t which,
+			 const void *from, size_t len, size_t size, bool *whole)
 {
-	if (!_here(library->call, from, len, size))
-		return false;
-	*own = auc_grow(*own, cap, len, size);
-	if (len)
-		memcpy(*own, from, len * size);
-	return true;
+	__typeof__(*library->taken) *to = &library->taken[which];
+
+	if (!_here(library->call, from, len, size)) {
+		*whole = false;
+		return NULL;
+	}
+	to->of = auc_grow(to->of, &to->cap, len, size);
+	return len ? memcpy(to->of, from, len * size) : to->of;
 }
 
-#define TAKE(out, array, len)						\
-	(_take_array(library, out->array, (void **) &library->array,	\
-		     &library->array##_cap, len, sizeof(*out->array)) && \
-	 ((out->array = library->array), true))
+#define TAKE(which, array, len) \
+	(array) = _take(library, which, array, len, sizeof(*(array)), &whole)
 
 static bool _take_topology(auc_library_t *library, uint32_t nodes,
 			   struct aucsched_topology *out)
 {
+	bool whole = true;
+
 	*out = library->call->tree;
-	if ((out->switches && !TAKE(out, switches, out->switches_len)) ||
-	    (out->leaves && !TAKE(out, leaves, nodes)) ||
-	    (out->switches_len && (!out->switches || !out->leaves)))
+	if (out->switches)
+		TAKE(AUC_SWITCHES, out->switches, out->switches_len);
+	if (out->leaves)
+		TAKE(AUC_LEAVES, out->leaves, nodes);
+	if (!whole || (out->switches_len && (!out->switches || !out->leaves)))
 		return false;
 	for (uint32_t i = 0; i < out->switches_len; i++)
 		if ((out->switches[i].parent >= out->switches_len) &&
@@ -540,12 +541,11 @@ extern int auc_library_topology(auc_library_t *library,
 				const char *sizes,
 				struct aucsched_topology *out)
 {
-	auc_call_t *call;
+	auc_call_t *call = _begin(library, AUC_CALL_TOPOLOGY);
 
-	if (_run(library))
+	if (!call)
 		return SLURM_ERROR;
 	_forget(library);
-	call = _call(library, AUC_CALL_TOPOLOGY);
 	call->names = _put_texts(call, names, nodes);
 	call->addresses = _put_texts(call, addresses, nodes);
 	call->patterns = _put_texts(call, patterns, nodes);
@@ -589,23 +589,23 @@ extern int auc_library_read(auc_library_t *library, auc_call_number_t number,
 			    uint32_t detail, const void *question, size_t len,
 			    void *answer, size_t size)
 {
-	uint32_t head[] = { number, detail };
-	struct auc_known *known = xmalloc(sizeof(*known) + sizeof(head) + len + size), *found;
+	uint32_t head[] = { number, detail }, key_len = sizeof(head) + len;
+	struct auc_known *known;
 
-	known->len = sizeof(head) + len;
-	known->rc = AUC_UNREAD;
-	known->size = size;
-	memcpy(known->bytes, head, sizeof(head));
-	memcpy(known->bytes + sizeof(head), question, len);
-	if ((found = xhash_get(library->known, known->bytes, known->len))) {
-		memcpy(answer, found->bytes + found->len, size);
-		xfree(known);
-		return found->rc;
+	AUC_GROW(library->key, library->key_cap, key_len);
+	memcpy(library->key, head, sizeof(head));
+	memcpy(library->key + sizeof(head), question, len);
+	if ((known = xhash_get(library->known, library->key, key_len))) {
+		memcpy(answer, known->bytes + key_len, size);
+		return known->rc;
 	}
 	if (library->known && (xhash_count(library->known) >= MOST_KNOWN))
 		_forget(library);
 	if (!library->known)
 		library->known = xhash_init(_known_key, auc_free);
+	known = xmalloc(sizeof(*known) + key_len + size);
+	*known = (struct auc_known) { key_len, AUC_UNREAD, size };
+	memcpy(known->bytes, library->key, key_len);
 	xhash_add(library->known, known);
 	AUC_GROW(library->unread, library->unread_cap, library->unread_len + 1);
 	library->unread[library->unread_len++] = known;
@@ -616,23 +616,20 @@ extern int auc_library_answer(auc_library_t *library)
 {
 	while (library->unread_len) {
 		struct auc_known *known = library->unread[library->unread_len - 1];
-		char *answer = known->bytes + known->len, *lent;
+		char *answer = known->bytes + known->len;
 		uint32_t head[2];
 		auc_call_t *call;
 		int rc;
 
-		if (_run(library))
-			return SLURM_ERROR;
 		memcpy(head, known->bytes, sizeof(head));
-		call = _call(library, head[0]);
+		if (!(call = _begin(library, head[0])))
+			return SLURM_ERROR;
 		call->len = head[1];
 		call->text = auc_engine_put(call, known->bytes + sizeof(head),
 					    known->len - sizeof(head));
-		lent = _lend(call, answer, known->size);
-		rc = _ask(library, ANSWER_MS);
+		rc = _ask_into(library, answer, known->size);
 		if (!library->pid)
 			return SLURM_ERROR;
-		memcpy(answer, lent, known->size);
 		if (!_sound_answer(head[0], rc, answer))
 			return _lie(library);
 		known->rc = rc;
@@ -711,12 +708,12 @@ extern int auc_library_decide(auc_library_t *library,
 			      uint32_t stakes_len, struct aucsched_output *out,
 			      int *shift)
 {
-	auc_call_t *call;
+	auc_call_t *call = _begin(library, AUC_CALL_DECIDE);
+	bool whole = true;
 
 	memset(out, 0, sizeof(*out));
-	if (_run(library))
+	if (!call)
 		return SLURM_ERROR;
-	call = _call(library, AUC_CALL_DECIDE);
 	_put_input(call, in);
 	if (preferences) {
 		call->preferences = AUC_ENGINE_PUT(call, preferences,
@@ -730,10 +727,10 @@ extern int auc_library_decide(auc_library_t *library,
 		return SLURM_ERROR;
 	*shift = call->shift;
 	*out = call->out;
-	if (!TAKE(out, decisions, out->decisions_len) ||
-	    !TAKE(out, segments, out->segments_len) ||
-	    !TAKE(out, victims, out->victims_len) || !_sound(in, out) ||
-	    (*shift < 0) || (*shift > 63))
+	TAKE(AUC_DECISIONS, out->decisions, out->decisions_len);
+	TAKE(AUC_SEGMENTS, out->segments, out->segments_len);
+	TAKE(AUC_VICTIMS, out->victims, out->victims_len);
+	if (!whole || !_sound(in, out) || (*shift < 0) || (*shift > 63))
 		return _lie(library);
 	library->pause_us = 0;
 	(void) _fail(library, "%s", call->error);
@@ -745,11 +742,10 @@ extern int auc_library_decide(auc_library_t *library,
 extern int auc_library_keep_files(auc_library_t *library, const char *path,
 				  bool end)
 {
-	auc_call_t *call;
+	auc_call_t *call = _begin(library, AUC_CALL_KEEP_FILES);
 
-	if (_run(library))
+	if (!call)
 		return SLURM_ERROR;
-	call = _call(library, AUC_CALL_KEEP_FILES);
 	call->text = _put_text(call, path);
 	call->end = end;
 	return _ask(library, FILE_MS) ? SLURM_ERROR : SLURM_SUCCESS;
@@ -757,23 +753,21 @@ extern int auc_library_keep_files(auc_library_t *library, const char *path,
 
 static void _put_run(auc_call_t *call, struct aucsched_run *run)
 {
-	run->partition = _put_text(call, run->partition);
-	run->would.nodes = _put_text(call, run->would.nodes);
-	run->slurm.nodes = _put_text(call, run->slurm.nodes);
-	run->before_word = _put_text(call, run->before_word);
-	run->left = _put_text(call, run->left);
-	run->state = _put_text(call, run->state);
+	const char **texts[] = { &run->partition, &run->would.nodes, &run->slurm.nodes,
+				 &run->before_word, &run->left, &run->state };
+
+	for (int i = 0; i < ARRAY_SIZE(texts); i++)
+		*texts[i] = _put_text(call, *texts[i]);
 }
 
 extern int auc_library_shadow(auc_library_t *library,
 			      const struct aucsched_shadow *shadow)
 {
 	struct aucsched_run *runs;
-	auc_call_t *call;
+	auc_call_t *call = _begin(library, AUC_CALL_SHADOW);
 
-	if (_run(library))
+	if (!call)
 		return SLURM_ERROR;
-	call = _call(library, AUC_CALL_SHADOW);
 	call->shadow = *shadow;
 	call->shadow.path = _put_text(call, shadow->path);
 	call->shadow.slurm = _put_text(call, shadow->slurm);
@@ -793,7 +787,6 @@ extern int auc_library_status(auc_library_t *library,
 {
 	struct aucsched_left *left;
 	auc_call_t *call;
-	char *lent;
 
 	/* Without a scheduler there need be no engine; the status is written all the same. */
 	if (!library->settings || _run(library))
@@ -812,9 +805,5 @@ extern int auc_library_status(auc_library_t *library,
 						  status->left_len);
 	for (uint32_t i = 0; left && (i < status->left_len); i++)
 		left[i].why = _put_text(call, left[i].why);
-	lent = _lend(call, buf, len);
-	if (_ask(library, ANSWER_MS))
-		return SLURM_ERROR;
-	_take_back(lent, buf, len);
-	return SLURM_SUCCESS;
+	return _ask_text(library, buf, len);
 }

@@ -23,6 +23,9 @@ typedef struct aucsched_settings auc_settings_t;
  * and up to a minute.
  */
 
+/* Arrays of an answer, which are copied. */
+typedef enum { AUC_DECISIONS, AUC_SEGMENTS, AUC_VICTIMS, AUC_SWITCHES, AUC_LEAVES, AUC_TAKEN } auc_taken_t;
+
 typedef struct auc_library {
 	char *path;		/* of the library; NULL: none was asked for yet */
 	char version[64];	/* "": it was never loaded */
@@ -30,20 +33,21 @@ typedef struct auc_library {
 	pid_t pid;		/* of the engine; 0: none runs */
 	int socket, memory, log;	/* to it, shared with it, its standard error; while memory > 0 */
 	auc_call_t *call;	/* the memory */
+	const char *lent;	/* where in it a buffer of the caller's was; the engine could change call->buf */
 	char *settings;		/* of the scheduler that is open; NULL: none is */
 	int64_t scheduler;	/* of aucsched_open(), in the engine that runs; 0: none yet */
 	int deadline_ms;	/* of a cycle */
 	int64_t resume_us;	/* no engine is started before */
 	int64_t pause_us;	/* what resume_us was put off by last */
-	struct aucsched_decision *decisions;
-	struct aucsched_segment *segments;
-	uint32_t *victims;
-	struct aucsched_switch *switches;
-	uint32_t *leaves;
-	size_t decisions_cap, segments_cap, victims_cap, switches_cap, leaves_cap;
+	struct {
+		void *of;
+		size_t cap;
+	} taken[AUC_TAKEN];
 	xhash_t *known;		/* questions to auc_library_read() */
 	struct auc_known **unread; /* those that are not answered yet */
 	size_t unread_len, unread_cap;
+	char *key;		/* of the question that is looked up */
+	size_t key_cap;
 } auc_library_t;
 
 /*
