@@ -81,6 +81,9 @@ func (f *leftovers) fill(job *Job, from, to int, d *Decision, p *Plan) error {
 
 // find appends to dst a place for a way to meet a job on rest, if there is one.
 func (k *seeker) find(rest *place.Residual, dst []nodeset.Segment, v *market.Variant) (segs []nodeset.Segment, ok bool) {
+	if k.placer.Lacks(rest.View(v.Crosses), &v.Spec) {
+		return dst, false
+	}
 	if v.Spec.Parts == nil {
 		return k.placer.PlaceMost(dst, rest.For(&v.Spec, v.Crosses), &v.Spec, v.Spec.GPUs.PerNode.Max, rest.Quotas(), v.Crosses)
 	}
@@ -219,9 +222,10 @@ func (f *leftovers) room(v *market.Variant) int {
 	if known {
 		return room
 	}
-	var ok bool
-	room = noRoom
-	if f.tried, ok = f.placer.PlaceFew(f.tried[:0], now, &key.spec, book, nil); ok {
+	ok := key.spec.Charges == nil && key.spec.Loose(now) && !f.placer.Lacks(now, &key.spec)
+	if room = noRoom; ok {
+		room = hadRoom
+	} else if f.tried, ok = f.placer.PlaceFew(f.tried[:0], now, &key.spec, book, nil); ok {
 		room = hadRoom
 	} else if f.tried, ok = f.placer.PlaceFew(f.tried[:0], now, &key.spec, nil, nil); ok && key.spec.Charges != nil {
 		room = book.LacksFor(&key.spec, f.tried, 0)

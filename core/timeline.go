@@ -320,7 +320,7 @@ func (p *claims) place(dst []nodeset.Segment, ways []market.Variant, limit, t in
 	cores, gpus := p.at.nodes.SumFree()
 	if !slices.ContainsFunc(ways, func(v market.Variant) bool {
 		p.booked.narrow(&v.Spec, &p.moved, t, limit) // it may use more nodes then than now
-		return v.Spec.LeastCores() <= cores && v.Spec.LeastGPUs() <= gpus && !v.Spec.Lacks(p.at.nodes)
+		return v.Spec.LeastCores() <= cores && v.Spec.LeastGPUs() <= gpus && !p.placer.Lacks(p.at.nodes, &v.Spec)
 	}) {
 		return dst, 0, false // whatever is kept
 	}

@@ -236,7 +236,7 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, greedy bool) ([
 	}
 	g.placer.By(g.opts.Prices, a.Limit)
 	if s.Uses != nil && g.space.Now.ShareOf(*s.Uses) == 0 && !s.Coreless() { // a share wants to be where it fits tightest
-		if s.Lacks(view) {
+		if g.placer.Lacks(view, s) {
 			return dst, false
 		}
 		g.part = *s

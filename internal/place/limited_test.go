@@ -4,6 +4,7 @@ package place
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -88,7 +89,7 @@ func TestViewsFollow(t *testing.T) {
 	require.Greater(t, taken, 200)
 }
 
-// What lacks something has no place on what it sees. A loop over all nodes says the same.
+// What lacks something has no place on what it sees, and what may be on any nodes has one otherwise.
 func TestLacksIsCertain(t *testing.T) {
 	lacking, placed := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -115,19 +116,20 @@ func TestLacksIsCertain(t *testing.T) {
 				s.Eligible = &mask
 			}
 			crosses := rng.IntN(len(left) + 1)
-			seen, have, cores := r.For(&s, crosses), 0, 0
-			for n := range seen.Len() {
-				if room := s.Room(seen.Free(n)); s.Mask().Has(n) && room > 0 {
-					have, cores = have+1, cores+room
-				}
+			rooms := s.Rooms(nil, r.For(&s, crosses))
+			slices.SortFunc(rooms, func(a, b int) int { return b - a })
+			have, cores := 0, 0
+			for _, room := range rooms[:min(s.Nodes.Max, len(rooms))] {
+				have, cores = have+min(room, 1), cores+room
 			}
-			lacks := s.Lacks(r.View(crosses))
+			lacks := p.Lacks(r.View(crosses), &s)
 			require.Equal(t, have < s.Nodes.Min || cores < s.Cores.Total, lacks)
 			if lacks {
 				lacking++
 			}
-			if segs, ok := p.PlaceAs(nil, seen, &s, gpus, PackUp); ok {
-				require.False(t, lacks)
+			segs, ok := p.PlaceAs(nil, r.For(&s, crosses), &s, gpus, PackUp)
+			require.True(t, ok != lacks || !ok && !s.Loose(r.View(crosses)))
+			if ok {
 				require.NoError(t, r.Take(&s, segs, crosses))
 				placed++
 			}

@@ -132,7 +132,7 @@ func (p *Placer) PlaceFew(dst []nodeset.Segment, t *nodeset.Table, s *Spec, q *Q
 		return p.PlaceParts(dst, t, s, PartsOptions{}, q, 0)
 	}
 	from := len(dst)
-	if !s.Valid() || s.Lacks(t) {
+	if !s.Valid() || p.Lacks(t, s) {
 		return dst, false
 	}
 	dst, ok := p.PlaceMost(dst, p.limited.Of(t, s), s, s.GPUs.PerNode.Min, q, 0)

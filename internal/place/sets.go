@@ -4,6 +4,7 @@ package place
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/aucsched/aucsched/nodeset"
@@ -64,7 +65,7 @@ func (p *Placer) fewestNodes(s *Spec, t *nodeset.Table) (fewest int) {
 		return fewest
 	}
 	p.setPieces(s, t)
-	if nodes, _, _, ok := p.lowest(s); ok {
+	if nodes, _, _, ok := s.lowest(p.counts); ok {
 		return nodes
 	}
 	return 0
@@ -174,7 +175,7 @@ func (p *Placer) roomiestNodes(s *Spec, t *nodeset.Table) bool {
 		return false
 	}
 	p.setPieces(s, t)
-	_, floor, atFloor, ok := p.lowest(s)
+	_, floor, atFloor, ok := s.lowest(p.counts)
 	if !ok {
 		return false
 	}
@@ -255,36 +256,78 @@ func (s *Spec) ofPair(t *nodeset.Table, a, b nodeset.Set, down bool) (pair [2]Sp
 	return [2]Span{{first, int(a.Last)}, {int(b.First), last}}
 }
 
-// setPieces fills p.pieces with all nodes of p.sets.
+// setPieces fills p.pieces with all nodes of p.sets, and p.counts.
 func (p *Placer) setPieces(s *Spec, t *nodeset.Table) {
 	p.spans = p.spans[:0]
 	for _, set := range p.sets {
 		p.spans = append(p.spans, Span{int(set.First), int(set.Last)})
 	}
-	p.pieces = s.pieces(p.pieces[:0], t, p.spans)
+	p.pieces, p.counts = s.pieces(p.pieces[:0], t, p.spans), p.counts[:0]
+	for _, x := range p.pieces {
+		p.count(x.most, x.nodes())
+	}
 }
 
-// lowest finds the number of cores, and how many nodes that have no more, with which
-// the job fits on the nodes of p.pieces that have most: so many.
-func (p *Placer) lowest(s *Spec) (nodes, floor, atFloor int, ok bool) {
-	for _, x := range p.pieces {
-		floor = max(floor, x.most)
+// count adds nodes that can give so many cores each.
+func (p *Placer) count(cores, nodes int) {
+	for len(p.counts) <= cores {
+		p.counts = append(p.counts, 0)
 	}
-	p.counts = append(p.counts[:0], make([]int32, floor+1)...)
-	for _, x := range p.pieces {
-		p.counts[x.most] += int32(x.nodes())
+	p.counts[cores] += int32(nodes)
+}
+
+// Lacks reports whether t surely has no place for s: with [Spec.Loose] it has one otherwise. It finds
+// none, and so costs far less: nodes are counted, one by one, until what they have is enough.
+func (p *Placer) Lacks(t *nodeset.Table, s *Spec) bool {
+	if s.Coreless() || s.Parts != nil || t.ShareOf(s.More()) > 0 {
+		return false
 	}
+	eligible, y, rich := s.Mask(), tally{}, 0
+	p.counts = p.counts[:0]
+	for w, usable := range t.Usable(s.GPUs.PerNode.Min) {
+		for usable &= eligible.Word(w); usable != 0; usable &= usable - 1 {
+			n := w<<6 + bits.TrailingZeros64(usable)
+			c := t.Free(n)
+			for _, u := range s.More() {
+				c = u.Limit(c, t.FreeOf(u.Row)[n], s.GPUs.PerNode.Min)
+			}
+			room := s.Room(c)
+			if room == 0 {
+				continue
+			}
+			if room*s.Nodes.Max >= s.Cores.Total {
+				rich++
+			}
+			y.nodes, y.cores = y.nodes+1, y.cores+room
+			if rich == s.Nodes.Max || y.enough(s) && y.nodes <= s.Nodes.Max {
+				return false
+			}
+			p.count(room, 1)
+		}
+	}
+	_, _, _, ok := s.lowest(p.counts)
+	return !ok
+}
+
+// Loose reports whether s is valid, and any nodes of t will do that have enough, wherever they are.
+func (s *Spec) Loose(t *nodeset.Table) bool {
+	return s.Valid() && !s.Contiguous && !s.Demands() && s.Blocks == 0 && !s.Coreless() && s.Parts == nil && t.ShareOf(s.More()) == 0
+}
+
+// lowest finds the number of cores, and how many nodes that have no more, with which the job fits
+// on those nodes that have most: so many. counts are nodes by their cores.
+func (s *Spec) lowest(counts []int32) (nodes, floor, atFloor int, ok bool) {
 	y := tally{}
-	for ; floor > 0; floor-- {
+	for floor = len(counts) - 1; floor > 0; floor-- {
 		lacking := max(s.Nodes.Min-y.nodes, (s.Cores.Total-y.cores+floor-1)/floor, 0)
-		atFloor = min(int(p.counts[floor]), s.Nodes.Max-y.nodes, lacking)
+		atFloor = min(int(counts[floor]), s.Nodes.Max-y.nodes, lacking)
 		y.nodes += atFloor
 		y.cores += atFloor * floor
 		if y.enough(s) || y.nodes == s.Nodes.Max {
 			break
 		}
 	}
-	return y.nodes, floor, atFloor, y.enough(s)
+	return y.nodes, max(floor, 0), atFloor, y.enough(s)
 }
 
 func sortSpans(spans []Span) {

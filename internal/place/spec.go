@@ -8,8 +8,6 @@
 package place
 
 import (
-	"math/bits"
-
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -148,32 +146,6 @@ func (s *Spec) Rooms(dst []int, t *nodeset.Table) []int {
 		dst = append(dst, room)
 	}
 	return dst
-}
-
-// Lacks reports whether t surely has no place for the job. It finds nothing, and so costs far less:
-// nodes are counted one by one, until what they have is enough.
-func (s *Spec) Lacks(t *nodeset.Table) bool {
-	if s.Coreless() || s.Parts != nil || t.ShareOf(s.More()) > 0 {
-		return false
-	}
-	eligible, nodes, cores := s.Mask(), s.Nodes.Min, s.Cores.Total
-	for w, usable := range t.Usable(s.GPUs.PerNode.Min) {
-		for usable &= eligible.Word(w); usable != 0; usable &= usable - 1 {
-			n := w<<6 + bits.TrailingZeros64(usable)
-			c := t.Free(n)
-			for _, u := range s.More() {
-				c = u.Limit(c, t.FreeOf(u.Row)[n], s.GPUs.PerNode.Min)
-			}
-			room := s.Room(c)
-			if room == 0 {
-				continue
-			}
-			if nodes, cores = nodes-1, cores-room; nodes <= 0 && cores <= 0 {
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // Mask is the mask of the nodes that may be used, nil for all.
