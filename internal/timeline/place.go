@@ -61,6 +61,7 @@ func Lanes(dst []uint64, nodes int, has func(node int) bool) []uint64 {
 // placer finds the nodes of one job at a time.
 type placer struct {
 	fit    []uint64 // highest bits of the lanes of nodes that suffice
+	some   []int32  // words of fit that are not 0
 	low    []uint64 // least of the first kind while the job runs, where it asks for some in all
 	asked  []asked  // what each of the nodes gives at least
 	amount [MaxKinds][]uint64
@@ -86,27 +87,12 @@ func (x *placer) fits(t *table, i, e int, j *Job) bool {
 			x.asked = append(x.asked, asked{spread(per), k * t.words})
 		}
 	}
-	x.fit = slices.Grow(x.fit[:0], t.words)[:t.words]
-	fit, lanes, nodes, words := x.fit, t.lanes[int(t.slots[i])*t.kinds*t.words:], 0, 0
-	for n, a := range x.asked {
-		switch row := lanes[a.at : a.at+len(fit)]; {
-		case n > 0:
-			for w, has := range row {
-				fit[w] &= (has | high) - a.need
-			}
-		case len(j.Mask) > 0:
-			for w, has := range row {
-				fit[w] = j.Mask[w] & ((has | high) - a.need)
-			}
-		default:
-			for w, has := range row {
-				fit[w] = high & ((has | high) - a.need)
-			}
-		}
+	x.fit, x.some = slices.Grow(x.fit[:0], t.words)[:t.words], x.some[:0]
+	for w := range x.fit {
+		x.fit[w], x.some = high, append(x.some, int32(w))
 	}
-	for _, m := range fit { // without a branch on what they are
-		nodes, words = nodes+int(m>>(laneBits-1)*ones>>(64-laneBits)), words+int((m|-m)>>63)
-	}
+	copy(x.fit, j.Mask)
+	nodes := x.narrow(t, t.slots[i])
 	x.work += int64((len(x.asked) + 1) * t.words)
 	if nodes < j.Nodes {
 		return false
@@ -117,34 +103,35 @@ func (x *placer) fits(t *table, i, e int, j *Job) bool {
 	if !x.enough(j) {
 		return false
 	}
-	slots := t.slots[i+1 : e]
-	x.work += int64(words*len(x.asked)*len(slots) + t.words)
-	for w, m := range fit {
-		if m == 0 {
-			continue
-		}
-		fit[w] = x.follow(t, slots, j, w)
-		if nodes -= bits.OnesCount64(m ^ fit[w]); nodes < j.Nodes {
+	x.work += int64(len(x.some)*len(x.asked)*(e-i-1) + t.words)
+	for _, slot := range t.slots[i+1 : e] {
+		if x.narrow(t, slot) < j.Nodes {
 			return false
+		}
+		for k := 0; j.All > 0 && k < len(x.some); k++ {
+			w := x.some[k]
+			x.low[w] = least(x.low[w], t.lanes[int(slot)*t.kinds*t.words+int(w)])
 		}
 	}
 	return x.enough(j)
 }
 
-// follow is which nodes of word w suffice at further steps as well: mostly few do at the first.
-func (x *placer) follow(t *table, slots []int32, j *Job, w int) uint64 {
-	m, step := x.fit[w], t.kinds*t.words
+// narrow leaves of the nodes that suffice those that do in a slot too, and returns how many.
+func (x *placer) narrow(t *table, slot int32) (nodes int) {
+	fit := x.fit
 	for _, a := range x.asked {
-		for _, slot := range slots {
-			if m &= (t.lanes[int(slot)*step+a.at+w] | high) - a.need; m == 0 {
-				return 0
-			}
+		row, some, n := t.lanes[int(slot)*t.kinds*t.words+a.at:][:len(fit)], x.some, 0
+		for _, w := range some { // without a branch on what they have
+			m := fit[w] & ((row[w] | high) - a.need)
+			fit[w], some[n] = m, w
+			n += int((m | -m) >> 63)
 		}
+		x.some = some[:n]
 	}
-	for i := 0; j.All > 0 && i < len(slots); i++ {
-		x.low[w] = least(x.low[w], t.lanes[int(slots[i])*step+w])
+	for _, w := range x.some {
+		nodes += int(fit[w] >> (laneBits - 1) * ones >> (64 - laneBits))
 	}
-	return m
+	return nodes
 }
 
 // enough reports whether the nodes that are left do, of which there are as many as it asks for.
