@@ -28,10 +28,8 @@ func hasRange(r *bids.Request) bool {
 
 // hasRange reports whether a way to meet the job has one.
 func (j *Job) hasRange() bool {
-	return hasRange(&j.Request) || slices.ContainsFunc(j.Alternatives, hasRangeOf)
+	return hasRange(&j.Request) || slices.ContainsFunc(j.Alternatives, func(r bids.Request) bool { return hasRange(&r) })
 }
-
-func hasRangeOf(r bids.Request) bool { return hasRange(&r) }
 
 func (w *window) scarcityOf(s *Snapshot) (x scarcity) {
 	var b backlog

@@ -317,10 +317,9 @@ func (p *claims) place(dst []nodeset.Segment, ways []market.Variant, limit, t in
 		return dst, 0, false
 	}
 	p.freeAt(&p.at, t)
-	cores, gpus := p.at.nodes.SumFree()
 	if !slices.ContainsFunc(ways, func(v market.Variant) bool {
 		p.booked.narrow(&v.Spec, &p.moved, t, limit) // it may use more nodes then than now
-		return v.Spec.LeastCores() <= cores && v.Spec.LeastGPUs() <= gpus && !p.placer.Lacks(p.at.nodes, &v.Spec)
+		return !p.placer.Lacks(p.at.nodes, &v.Spec)
 	}) {
 		return dst, 0, false // whatever is kept
 	}
@@ -358,10 +357,7 @@ func (p *claims) free(spec *place.Spec, segs []nodeset.Segment, limit int64) boo
 	if !p.room.Room(spec, segs, 0) {
 		return false
 	}
-	if spec.Parts != nil {
-		return spec.Parts.Fits(v.nodes, segs)
-	}
-	return v.nodes.FitsWith(segs, spec.More())
+	return spec.Parts == nil && v.nodes.FitsWith(segs, spec.More()) || spec.Parts != nil && spec.Parts.Fits(v.nodes, segs)
 }
 
 // lacking is the first quota that keeps a job from starting in second t, wherever it could be, for

@@ -227,18 +227,15 @@ func (g *Generator) placeInDraft(dst []nodeset.Segment, j int32, greedy bool) ([
 	if greedy {
 		most = s.GPUs.PerNode.Max
 	}
+	if g.placer.Lacks(view, s) {
+		return dst, false
+	}
 	if s.Parts != nil {
-		if cores, _ := view.SumFree(); s.LeastCores() > cores {
-			return dst, false
-		}
 		o := place.PartsOptions{Layout: place.Level, MostGPUs: greedy, Fast: true}
 		return g.placer.PlaceParts(dst, view, s, o, quotas, a.Crosses)
 	}
 	g.placer.By(g.opts.Prices, a.Limit)
 	if s.Uses != nil && g.space.Now.ShareOf(*s.Uses) == 0 && !s.Coreless() { // a share wants to be where it fits tightest
-		if g.placer.Lacks(view, s) {
-			return dst, false
-		}
 		g.part = *s
 		g.part.Uses = nil
 		found, ok := g.placer.PlaceMost(dst, view, &g.part, most, quotas, a.Crosses)

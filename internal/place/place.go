@@ -20,9 +20,6 @@ func (p *Placer) Place(dst []nodeset.Segment, t *nodeset.Table, s *Spec, gpus in
 	if !s.Valid() {
 		return dst, false
 	}
-	if cores, _ := t.SumFree(); int64(s.Cores.Total) > cores {
-		return dst, false
-	}
 	return p.PlaceAs(dst, t, s, gpus, Level)
 }
 

@@ -279,6 +279,9 @@ func (p *Placer) count(cores, nodes int) {
 // Lacks reports whether t surely has no place for s: with [Spec.Loose] it has one otherwise. It finds
 // none, and so costs far less: nodes are counted, one by one, until what they have is enough.
 func (p *Placer) Lacks(t *nodeset.Table, s *Spec) bool {
+	if cores, gpus := t.SumFree(); s.LeastCores() > cores || s.LeastGPUs() > gpus {
+		return true
+	}
 	if s.Coreless() || s.Parts != nil || t.ShareOf(s.More()) > 0 {
 		return false
 	}
