@@ -57,8 +57,8 @@ extern "C" {
  * aucsched_shadow(), aucsched_status(), aucsched_tiers(), aucsched_price() and aucsched_keep_files(), 10: aucsched_alternatives() and
  * aucsched_topology(); neither offers nor worker processes, 11: aucsched_invasic(), 12: aucsched_price() sets
  * classes, 13: aucsched_shape(), aucsched_noted() and aucsched_input_file(); aucsched_status()
- * takes a handle, and aucsched_alternatives() settings. */
-#define AUCSCHED_ABI 13
+ * takes a handle, and aucsched_alternatives() settings, 14: aucsched_range(); aucsched_alternatives() takes nodes. */
+#define AUCSCHED_ABI 14
 
 /* Return values. */
 #define AUCSCHED_OK 0
@@ -383,15 +383,21 @@ struct aucsched_settings {
 int aucsched_settings(const char *text, struct aucsched_settings *out, char *buf, size_t len);
 
 /* Reads the alternative requests of a job, lines "#AUCSCHED --alternative ..." of its script, as a note of at most 1000
- * bytes for the job's record; "" if there are none. settings is SchedulerParameters, which may forbid them. types are the GPU types of the cluster, a line each. Returns AUCSCHED_OK,
+ * bytes for the job's record; "" if there are none. settings is SchedulerParameters, which may forbid them. nodes has a
+ * line for each kind of nodes: how many GPUs such a node has, then each type and how many of it. Returns AUCSCHED_OK,
  * or AUCSCHED_EINVAL with the words for the user, in buf, which has to have room for the NUL; or AUCSCHED_EPANIC. */
-int aucsched_alternatives(const char *settings, const char *script, uint32_t cpus_per_task, const char *types, char *buf, size_t len);
+int aucsched_alternatives(const char *settings, const char *script, uint32_t cpus_per_task, const char *nodes, char *buf, size_t len);
 
 /* GPUs on each node. */
 struct aucsched_gpus {
 	uint32_t low, high; /* from 1 on; 0, 0: none */
 	char type[64];      /* "": any */
 };
+
+/* Reads a range of GPUs, LOW-HIGH, in what a job asks for on each node, such as "gres:gpu:a100:1-3,license:2"; of out it
+ * sets all to 0 if there is none. settings and nodes are as above. Returns AUCSCHED_OK; AUCSCHED_EINVAL, for what is wrong
+ * as a range, for one that the settings forbid, or that no node has, with the words for the user in buf; or AUCSCHED_EPANIC. */
+int aucsched_range(const char *settings, const char *gres, const char *nodes, struct aucsched_gpus *out, char *buf, size_t len);
 
 /* An alternative: what it does not name, the job does not ask for when it starts with it. */
 struct aucsched_noted {

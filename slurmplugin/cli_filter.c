@@ -3,12 +3,13 @@
 /*
  * cli_filter/aucsched: GPU ranges on the client's side. sbatch, salloc and srun keep the
  * request of a job for its steps as well, and a step can't ask for a range: it would be
- * refused. So the range moves from --gres or --gpus-per-node into the comment, from
- * where job_submit/aucsched takes it; the steps get all GPUs that the job got.
+ * refused. So what is asked for of GPUs moves from --gres and --gpus-per-node into the comment, from
+ * where job_submit/aucsched takes it, as it is; the steps get all GPUs that the job got.
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "common.h"
 #include "request.h"
 #include "src/common/slurm_opt.h"
 
@@ -30,86 +31,88 @@ extern int cli_filter_p_setup_defaults(slurm_opt_t *opt, bool early)
 	return SLURM_SUCCESS;
 }
 
-/* The other elements of the list stay. RET NULL if there are none */
-static char *_without_gpus(const char *list)
+/* What an element of a list of gres asks for of GPUs: behind "gpu:". NULL: it is no GPUs */
+static const char *_gpus(const char *element)
 {
-	char *copy = xstrdup(list), *save = NULL, *element, *rest = NULL;
+	if (!xstrncmp(element, "gres:", 5) || !xstrncmp(element, "gres/", 5))
+		element += 5;
+	if (!xstrcmp(element, "gpu"))
+		return "1";
+	return xstrncmp(element, "gpu:", 4) ? NULL : element + 4;
+}
 
-	for (element = strtok_r(copy, ",", &save); element;
-	     element = strtok_r(NULL, ",", &save)) {
-		const char *name = element;
+/*
+ * Whether that is a range, or wrong as one. What may be a type's name, untyped as it is, passes: the controller
+ * knows which there are.
+ */
+static bool _is_range(const char *gpus)
+{
+	const char *type = strrchr(gpus, ':'), *count = type ? type + 1 : gpus;
 
-		if (!xstrncmp(name, "gres:", 5) || !xstrncmp(name, "gres/", 5))
-			name += 5;
+	return strchr(count, '-') && !strchr(gpus, ';') &&
+		(type || (strspn(count, "0123456789-") == strlen(count)));
+}
 
-		if (!xstrncmp(name, "gpu:", 4) || !xstrcmp(name, "gpu"))
-			continue;
-		xstrfmtcat(rest, "%s%s", rest ? "," : "", element);
+/*
+ * What an option, a list of gres, asks for of GPUs is added to *gpus.
+ * RET what else it asks for, perhaps nothing: xfree(); NULL: it asks for no GPUs
+ */
+static char *_split(slurm_opt_t *opt, const char *option, const char *prefix, char **gpus, bool *ranged)
+{
+	char *value = slurm_option_isset(opt, option) ? slurm_option_get(opt, option) : NULL;
+	char *rest = xstrdup(""), *save = NULL, *each;
+	bool any = false;
+
+	for (each = value ? strtok_r(value, ",", &save) : NULL; each; each = strtok_r(NULL, ",", &save)) {
+		char *element = xstrdup_printf("%s%s", prefix, each);
+		const char *asked = _gpus(element);
+
+		if (asked) {
+			xstrfmtcat(*gpus, "%s%s", *gpus ? "," : "", asked);
+			*ranged |= _is_range(asked);
+			any = true;
+		} else
+			xstrfmtcat(rest, "%s%s", rest[0] ? "," : "", each);
+		xfree(element);
 	}
-	xfree(copy);
+	xfree(value);
+	if (!any)
+		xfree(rest);
 	return rest;
 }
 
-static void _note(slurm_opt_t *opt, const auc_gpus_t *range)
+static void _set(slurm_opt_t *opt, const char *option, const char *rest)
 {
-	char *comment = slurm_option_isset(opt, "comment") ?
-		slurm_option_get(opt, "comment") : NULL;
-
-	auc_range_add_note(&comment, range);
-	slurm_option_set(opt, "comment", comment, false);
-	xfree(comment);
-}
-
-static void _move(slurm_opt_t *opt, const char *option, const char *list,
-		  const auc_gpus_t *range)
-{
-	char *rest = _without_gpus(list);
-
-	_note(opt, range);
-	slurm_option_reset(opt, option);
 	if (rest)
+		slurm_option_reset(opt, option);
+	if (rest && rest[0])
 		slurm_option_set(opt, option, rest, false);
-	xfree(rest);
-}
-
-/* The option's value as a list of gres, NULL if it is not given. */
-static char *_list(slurm_opt_t *opt, const char *option, const char *prefix)
-{
-	char *value, *list;
-
-	if (!slurm_option_isset(opt, option))
-		return NULL;
-	value = slurm_option_get(opt, option);
-	list = value ? xstrdup_printf("%s%s", prefix, value) : NULL;
-	xfree(value);
-	return list;
 }
 
 /*
  * Slurm's own check would refuse what is wrong behind a type before the controller sees it,
- * and without a word of ranges. Which types there are the controller knows: what may be one
- * passes.
+ * and without a word of ranges.
  */
 extern int cli_filter_p_pre_submit(slurm_opt_t *opt, int offset)
 {
-	char *gres = _list(opt, "gres", ""), *message = NULL;
-	char *gpus = _list(opt, "gpus-per-node", "gpu:");
-	char *all = xstrdup_printf("%s%s%s", gres ? gres : "",
-				   (gres && gpus) ? "," : "", gpus ? gpus : "");
-	auc_gpus_t range;
-	auc_range_t found = auc_range_parse(all, NULL, &range, &message);
+	bool ranged = false;
+	char *gpus = NULL, *comment = NULL;
+	char *gres = _split(opt, "gres", "", &gpus, &ranged);
+	char *per_node = _split(opt, "gpus-per-node", "gpu:", &gpus, &ranged);
 
-	if (found == AUC_RANGE_BAD)
-		error("%s", message);
-	else if ((found == AUC_RANGE_OK) && gpus)
-		_move(opt, "gpus-per-node", gpus, &range);
-	else if (found == AUC_RANGE_OK)
-		_move(opt, "gres", gres, &range);
-	xfree(message);
-	xfree(gres);
+	if (ranged) {
+		_set(opt, "gres", gres);
+		_set(opt, "gpus-per-node", per_node);
+		if (slurm_option_isset(opt, "comment"))
+			comment = slurm_option_get(opt, "comment");
+		auc_note_set(&comment, AUC_RANGE_NOTE, gpus);
+		slurm_option_set(opt, "comment", comment, false);
+	}
+	xfree(comment);
 	xfree(gpus);
-	xfree(all);
-	return (found == AUC_RANGE_BAD) ? SLURM_ERROR : SLURM_SUCCESS;
+	xfree(gres);
+	xfree(per_node);
+	return SLURM_SUCCESS;
 }
 
 extern void cli_filter_p_post_submit(int offset, uint32_t jobid,

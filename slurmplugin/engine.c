@@ -26,7 +26,7 @@
 #define FUNCTIONS(X) \
 	X(abi) X(version) X(settings) X(open) X(configure) X(tiers) X(price) \
 	X(cycle) X(keep_files) X(shadow) X(status) X(last_error) \
-	X(alternatives) X(topology) X(invasic) X(shape) X(noted) X(input_file)
+	X(alternatives) X(range) X(topology) X(invasic) X(shape) X(noted) X(input_file)
 
 #define DECLARE(name) __typeof__(aucsched_##name) *name;
 static struct {
@@ -123,6 +123,9 @@ static int64_t _answer(auc_call_t *call)
 		return library.alternatives(call->params, call->text, call->len,
 					    call->types, call->buf,
 					    call->buf_len);
+	case AUC_CALL_RANGE:
+		return library.range(call->params, call->text, call->types,
+				     &call->gpus, call->buf, call->buf_len);
 	case AUC_CALL_INVASIC:
 		return library.invasic(&call->invasic, &call->invasic_answer,
 				       call->buf, call->buf_len);

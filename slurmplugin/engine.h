@@ -25,6 +25,7 @@ typedef enum {
 	AUC_CALL_HELLO,		/* the library's version or, with rc other than 0, why there is none */
 	AUC_CALL_SETTINGS,
 	AUC_CALL_ALTERNATIVES,
+	AUC_CALL_RANGE,
 	AUC_CALL_INVASIC,
 	AUC_CALL_TOPOLOGY,
 	AUC_CALL_SHAPE,
@@ -51,7 +52,8 @@ typedef struct {
 	char *buf;		/* of buf_len bytes */
 	size_t buf_len;
 	struct aucsched_settings settings;
-	const char *types, *params; /* of GPUs, and SchedulerParameters, for aucsched_alternatives() */
+	const char *types, *params; /* GPUs of nodes, and SchedulerParameters */
+	struct aucsched_gpus gpus; /* what aucsched_range() has read */
 	uint32_t len;		/* CPUs a task; nodes */
 	const char **names, **addresses, **patterns; /* of nodes */
 	struct aucsched_invasic invasic;

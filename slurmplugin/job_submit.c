@@ -15,6 +15,22 @@ static struct {
 	auc_library_t library;
 } reader = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+/* An engine for what is to be read. _put_reader() has to follow */
+static auc_library_t *_get_reader(void)
+{
+	slurm_mutex_lock(&reader.lock);
+	(void) auc_library_load(&reader.library, slurm_conf.sched_params);
+	return &reader.library;
+}
+
+/* IN what - could not be read; NULL: all was */
+static void _put_reader(const char *what)
+{
+	if (what && reader.library.error[0])
+		info("aucsched: %s: %s", what, reader.library.error);
+	slurm_mutex_unlock(&reader.lock);
+}
+
 /* Words for the user. RET rc */
 static int _refuse_submit(char **err_msg, char *words, int rc)
 {
@@ -75,13 +91,8 @@ static int _judge_invasic(const struct aucsched_invasic *job,
 	char *buf = xmalloc(len);
 	int rc;
 
-	slurm_mutex_lock(&reader.lock);
-	(void) auc_library_load(&reader.library, slurm_conf.sched_params);
-	if ((rc = auc_library_invasic(&reader.library, job, &answer, buf, len)) &&
-	    reader.library.error[0])
-		info("aucsched: a job of partition %s is refused: %s",
-		     job->partition, reader.library.error);
-	slurm_mutex_unlock(&reader.lock);
+	rc = auc_library_invasic(_get_reader(), job, &answer, buf, len);
+	_put_reader(rc ? "a job of the invasive partition is refused" : NULL);
 	if (rc)
 		return _refuse_submit(err_msg, buf, EINVAL);
 	if (answer.comment) {
@@ -165,7 +176,7 @@ static int _invasic_modify(job_desc_msg_t *job_desc, job_record_t *job_ptr,
 /*
  * job_submit/aucsched: at submission, GPU ranges and alternative requests. A range
  * --gres=gpu:LOW-HIGH becomes gpu:LOW for Slurm, and a note on the job for the auction;
- * lines #AUCSCHED --alternative of a batch script become a note as well. Wrong ones are
+ * lines #AUCSCHED --alternative of a batch script become a note as well. The library reads both; wrong ones are
  * refused in words. Whatever has neither passes untouched. With auc_locality=yes a part
  * input=PATH:SIZE of the comment is looked at too, and left where it is. Jobs of the
  * partition auc_invasic=PARTITION are held: see request.h.
@@ -194,154 +205,76 @@ extern void fini(void)
 	slurm_mutex_unlock(&reader.lock);
 }
 
-/* A node's GPUs, NULL if it has none. */
-static gres_node_state_t *_gpus_of(node_record_t *node_ptr)
+/* What nodes have of GPUs, as aucsched_range() has it. xfree() */
+static char *_gpus_of_nodes(void)
 {
-	return node_ptr ? auc_gres_data(node_ptr->gres_list,
-					gres_build_id("gpu")) : NULL;
-}
-
-/* RET 0 if it has none; those of a node that never came up count as configured */
-static uint64_t _count(const gres_node_state_t *gpus, const char *type)
-{
-	uint64_t count = 0;
-
-	if (!type[0])
-		return (gpus->gres_cnt_config == NO_VAL64) ?
-			gpus->gres_cnt_avail :
-			MAX(gpus->gres_cnt_avail, gpus->gres_cnt_config);
-	for (int i = 0; i < gpus->type_cnt; i++)
-		if (!xstrcmp(gpus->type_name[i], type))
-			count += gpus->type_cnt_avail[i];
-	return count;
-}
-
-/* All types, a line each. xfree() */
-static char *_types(void)
-{
-	char *types = xstrdup("\n");
+	char *text = NULL, *line = NULL, *last = NULL;
 
 	for (int n = 0; n < node_record_count; n++) {
-		gres_node_state_t *gpus = _gpus_of(node_record_table_ptr[n]);
+		const node_record_t *node_ptr = node_record_table_ptr[n];
+		const gres_node_state_t *gpus = node_ptr ?
+			auc_gres_data(node_ptr->gres_list, gres_build_id("gpu")) : NULL;
 
-		for (int i = 0; gpus && (i < gpus->type_cnt); i++) {
-			char *line = xstrdup_printf("\n%s\n", gpus->type_name[i] ?
-						    gpus->type_name[i] : "");
-
-			if (!strstr(types, line))
-				xstrcat(types, line + 1);
-			xfree(line);
-		}
+		if (!gpus)
+			continue;
+		/* Those of a node that never came up count as configured. */
+		xstrfmtcat(line, "%llu", (unsigned long long) (
+			(gpus->gres_cnt_config == NO_VAL64) ? gpus->gres_cnt_avail :
+			MAX(gpus->gres_cnt_avail, gpus->gres_cnt_config)));
+		for (int i = 0; i < gpus->type_cnt; i++)
+			if (gpus->type_name[i])
+				xstrfmtcat(line, " %s %llu", gpus->type_name[i],
+					   (unsigned long long) gpus->type_cnt_avail[i]);
+		if (xstrcmp(line, last))
+			xstrfmtcat(text, "%s\n", line);
+		xfree(last);
+		last = line;
+		line = NULL;
 	}
-	return types;
-}
-
-static bool _is_type(const char *name)
-{
-	char *types = _types(), *line = xstrdup_printf("\n%s\n", name);
-	bool is = strstr(types, line);
-
-	xfree(types);
-	xfree(line);
-	return is;
-}
-
-/* The most GPUs, of a type or ("") of any, that a node has. */
-static uint64_t _most_gpus(const char *type)
-{
-	uint64_t most = 0;
-
-	for (int n = 0; n < node_record_count; n++) {
-		gres_node_state_t *gpus = _gpus_of(node_record_table_ptr[n]);
-
-		if (gpus)
-			most = MAX(most, _count(gpus, type));
-	}
-	return most;
-}
-
-/* As Slurm refuses a number of GPUs that no node has. */
-static int _check_range(const auc_gpus_t *range, char **err_msg)
-{
-	uint64_t most;
-
-	if (!auc_yes(slurm_conf.sched_params, "auc_gpu_ranges=", true))
-		return _refuse_submit(err_msg, xstrdup("aucsched: this cluster takes no ranges of GPUs (auc_gpu_ranges=no)"),
-			       ESLURM_INVALID_GRES);
-	if (range->type[0] && !_is_type(range->type))
-		return _refuse_submit(err_msg, xstrdup_printf("aucsched: gpu:%s:%u-%u: %s is no GPU type of this cluster",
-						       range->type, range->low,
-						       range->high, range->type),
-			       ESLURM_INVALID_GRES);
-	if (range->high <= (most = _most_gpus(range->type)))
-		return SLURM_SUCCESS;
-	return _refuse_submit(err_msg, xstrdup_printf("aucsched: gpu:%s%s%u-%u: no node has so many GPUs%s; the most is %llu",
-					       range->type,
-					       range->type[0] ? ":" : "",
-					       range->low, range->high,
-					       range->type[0] ? " of this type" : "",
-					       (unsigned long long) most),
-		       ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE);
+	xfree(last);
+	return text;
 }
 
 /* IN/OUT note - the comment that keeps the range */
 static int _take_range(job_desc_msg_t *job_desc, char **note, char **err_msg)
 {
-	auc_gpus_t range;
-	char *error = NULL, *single;
-	int rc;
+	char **asked = &job_desc->tres_per_node, *nodes, *single, words[512];
+	auc_gpus_t range = { 0 };
+	int rc = SLURM_SUCCESS;
 
-	switch (auc_range_parse(job_desc->tres_per_node, _is_type, &range,
-				&error)) {
-	case AUC_RANGE_NONE:
-		auc_note_drop(note, AUC_RANGE_NOTE);
-		return SLURM_SUCCESS;
-	case AUC_RANGE_BAD:
-		return _refuse_submit(err_msg, error, ESLURM_INVALID_GRES);
-	default:
-		break;
+	if (*asked && strchr(*asked, '-')) {
+		nodes = _gpus_of_nodes();
+		rc = auc_library_range(_get_reader(), slurm_conf.sched_params, *asked,
+				       nodes, &range, words, sizeof(words));
+		_put_reader(rc ? "a range of GPUs is refused" : NULL);
+		xfree(nodes);
 	}
-	if ((rc = _check_range(&range, err_msg)))
-		return rc;
-	if (!(single = auc_range_with_count(job_desc->tres_per_node,
-					    range.low)))
+	if (rc)
+		return _refuse_submit(err_msg, xstrdup(words), ESLURM_INVALID_GRES);
+	auc_note_drop(note, AUC_RANGE_NOTE);
+	if (!range.high)
+		return SLURM_SUCCESS;
+	if (!(single = auc_range_with_count(*asked, range.low)))
 		return ESLURM_INVALID_GRES;
-	xfree(job_desc->tres_per_node);
-	job_desc->tres_per_node = single;
+	xfree(*asked);
+	*asked = single;
 	auc_range_add_note(note, &range);
 	return SLURM_SUCCESS;
 }
 
-/* Adds the range that a client's filter put into the comment: see cli_filter.c. */
+/* Adds the GPUs that a client's filter put into the comment: see cli_filter.c. */
 static void _from_comment(job_desc_msg_t *job_desc)
 {
-	auc_gpus_t range;
+	size_t len;
+	const char *note = auc_note_find(job_desc->comment, AUC_RANGE_NOTE, &len);
+	char *gpus = note ? xstrndup(note, len) : NULL, *save = NULL, *each;
 
-	if (!auc_range_read_note(job_desc->comment, &range))
-		return;
+	for (each = gpus ? strtok_r(gpus, ",", &save) : NULL; each;
+	     each = strtok_r(NULL, ",", &save))
+		xstrfmtcat(job_desc->tres_per_node, "%s" AUC_GRES_PREFIX "gpu:%s",
+			   job_desc->tres_per_node ? "," : "", each);
+	xfree(gpus);
 	auc_note_drop(&job_desc->comment, AUC_RANGE_NOTE);
-	xstrfmtcat(job_desc->tres_per_node, "%s" AUC_GRES_PREFIX "gpu:%s%s%u-%u",
-		   job_desc->tres_per_node ? "," : "", range.type,
-		   range.type[0] ? ":" : "", range.low, range.high);
-}
-
-/* Has the library read the script. OUT buf - the note, or words for the user */
-static int _read_script(const char *script, uint32_t cpus_per_task, char *buf,
-			size_t len)
-{
-	char *types = _types();
-	int rc;
-
-	slurm_mutex_lock(&reader.lock);
-	(void) auc_library_load(&reader.library, slurm_conf.sched_params);
-	if ((rc = auc_library_alternatives(&reader.library,
-					   slurm_conf.sched_params, script,
-					   cpus_per_task, types, buf, len)))
-		info("aucsched: a script could not be read for alternatives: %s",
-		     reader.library.error);
-	slurm_mutex_unlock(&reader.lock);
-	xfree(types);
-	return rc;
 }
 
 /* Takes the alternatives out of the script, into the note. The library is asked of scripts that may have some alone. */
@@ -349,13 +282,20 @@ static int _take_alternatives(job_desc_msg_t *job_desc, char **err_msg)
 {
 	uint32_t cpus_per_task = (job_desc->cpus_per_task == NO_VAL16) ? 1 :
 		MAX(job_desc->cpus_per_task, 1);
-	char **comment = &job_desc->admin_comment, note[2048] = "";
+	char **comment = &job_desc->admin_comment, note[2048] = "", *nodes;
+	int rc;
 
 	auc_note_drop(comment, AUC_ALTERNATIVES_NOTE);
 	auc_note_drop(comment, AUC_FIRST_NOTE);
 	if (!job_desc->script || !strstr(job_desc->script, "#AUCSCHED"))
 		return SLURM_SUCCESS;
-	if (_read_script(job_desc->script, cpus_per_task, note, sizeof(note)))
+	nodes = _gpus_of_nodes();
+	rc = auc_library_alternatives(_get_reader(), slurm_conf.sched_params,
+				      job_desc->script, cpus_per_task, nodes, note,
+				      sizeof(note));
+	_put_reader(rc ? "a script could not be read for alternatives" : NULL);
+	xfree(nodes);
+	if (rc)
 		return _refuse_submit(err_msg, xstrdup(note), EINVAL);
 	if (note[0])
 		auc_note_set(comment, AUC_ALTERNATIVES_NOTE, note);
@@ -378,6 +318,7 @@ static int _check_notes(const char *before, const char *after, char **err_msg)
 /* A comment that names an input, but not so that it is understood, is refused. */
 static int _check_input(const char *comment, char **err_msg)
 {
+	auc_library_t *library;
 	struct aucsched_read read;
 	size_t len;
 	char *words = NULL;
@@ -387,17 +328,16 @@ static int _check_input(const char *comment, char **err_msg)
 	if (!auc_yes(slurm_conf.sched_params, "auc_locality=", false) ||
 	    !auc_note_find(comment, AUC_INPUT_NOTE, &len))
 		return SLURM_SUCCESS;
-	slurm_mutex_lock(&reader.lock);
-	(void) auc_library_load(&reader.library, slurm_conf.sched_params);
+	library = _get_reader();
 	for (int i = 0; i < 2; i++) {	/* it is not known at first */
-		rc = auc_library_read(&reader.library, AUC_CALL_INPUT_FILE, 0, comment,
+		rc = auc_library_read(library, AUC_CALL_INPUT_FILE, 0, comment,
 				      strlen(comment) + 1, &read, sizeof(read));
-		if ((rc != AUC_UNREAD) || auc_library_answer(&reader.library))
+		if ((rc != AUC_UNREAD) || auc_library_answer(library))
 			break;
 	}
 	if (rc && (rc != AUC_UNREAD))
-		words = xstrdup(reader.library.error);
-	slurm_mutex_unlock(&reader.lock);
+		words = xstrdup(library->error);
+	_put_reader(NULL);
 	return words ? _refuse_submit(err_msg, words, EINVAL) : SLURM_SUCCESS;
 }
 

@@ -454,6 +454,26 @@ extern int auc_library_alternatives(auc_library_t *library,
 	return _ask_text(library, buf, len);
 }
 
+extern int auc_library_range(auc_library_t *library, const char *params,
+			     const char *gres, const char *nodes,
+			     auc_gpus_t *range, char *buf, size_t len)
+{
+	auc_call_t *call;
+	int rc;
+
+	snprintf(buf, len, "aucsched: a range of GPUs can't be read here now: slurmctld's log says why");
+	if (!(call = _begin(library, AUC_CALL_RANGE)))
+		return SLURM_ERROR;
+	call->params = _put_text(call, params);
+	call->text = _put_text(call, gres);
+	call->types = _put_text(call, nodes);
+	rc = _ask_text(library, buf, len);
+	*range = call->gpus;
+	range->type[AUC_TYPE_SIZE - 1] = '\0';
+	return (rc || (!range->low == !range->high && (range->low <= range->high) && (range->high <= 1024))) ?
+		rc : _lie(library);
+}
+
 extern int auc_library_invasic(auc_library_t *library,
 			       const struct aucsched_invasic *job,
 			       struct aucsched_invasic_answer *out, char *buf,

@@ -63,13 +63,18 @@ extern int auc_library_settings(auc_library_t *library, const char *params,
 				size_t len);
 
 /*
- * aucsched_alternatives(). IN params - SchedulerParameters; types - may be NULL
+ * aucsched_alternatives(). IN params - SchedulerParameters; nodes - their GPUs; may be NULL
  * OUT buf - the note or, on an error, words for the user
  */
 extern int auc_library_alternatives(auc_library_t *library,
 				    const char *params, const char *script,
-				    uint32_t cpus_per_task, const char *types,
+				    uint32_t cpus_per_task, const char *nodes,
 				    char *buf, size_t len);
+
+/* aucsched_range(). OUT buf - on an error, words for the user */
+extern int auc_library_range(auc_library_t *library, const char *params,
+			     const char *gres, const char *nodes,
+			     struct aucsched_gpus *range, char *buf, size_t len);
 
 /* aucsched_invasic(). OUT out - its texts are in buf; or, on an error, buf has words for the user */
 extern int auc_library_invasic(auc_library_t *library,

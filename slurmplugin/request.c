@@ -16,7 +16,7 @@
 
 /* An element gpu[:TYPE][:COUNT] of a list of gres. */
 typedef struct {
-	const char *at, *end;	/* the whole of it */
+	const char *end;	/* of it */
 	const char *name_end;	/* behind "gpu" */
 	const char *count;	/* behind its last ':' or '=': a count, or a type; NULL: there is none */
 } element_t;
@@ -25,7 +25,7 @@ typedef struct {
 static bool _next_gpu(const char **rest, element_t *e)
 {
 	while (*rest && **rest) {
-		const char *at = e->at = *rest;
+		const char *at = *rest;
 
 		e->end = at + strcspn(at, ",");
 		*rest = *e->end ? e->end + 1 : e->end;
@@ -51,29 +51,6 @@ static bool _is_counted(const element_t *e)
 	return len && (strspn(e->count, "0123456789-") >= len);
 }
 
-static auc_range_t _bad(const char *text, const char *end, const char *what,
-			char **error)
-{
-	*error = xstrdup_printf("%.*s: %s (GPUs a node are a number, or a range LOW-HIGH such as gpu:1-3 or gpu:a100:1-3)",
-				(int) (end - text), text, what);
-	return AUC_RANGE_BAD;
-}
-
-/* The name from ':' to before the ':' at end; false if that is no name. */
-static bool _read_type(const char *from, const char *end, char *type)
-{
-	size_t len = (end > from) ? end - from - 1 : 0;
-
-	type[0] = '\0';
-	if (end <= from)
-		return true;
-	if (!len || (len >= AUC_TYPE_SIZE))
-		return false;
-	memcpy(type, from + 1, len);
-	type[len] = '\0';
-	return !strpbrk(type, ":=;/ ");
-}
-
 /* LOW-HIGH, of as many GPUs as any node may have. */
 static bool _read_numbers(word_t text, auc_gpus_t *range)
 {
@@ -82,75 +59,6 @@ static bool _read_numbers(word_t text, auc_gpus_t *range)
 	return dash && auc_digits((word_t) { text.at, dash - text.at },
 				  &range->low) &&
 		auc_digits(auc_after(text, dash + 1 - text.at), &range->high);
-}
-
-static bool _is_name(const element_t *e, bool (*is_type)(const char *name))
-{
-	char *name = xstrndup(e->count, e->end - e->count);
-	bool is = is_type && is_type(name);
-
-	xfree(name);
-	return is;
-}
-
-/* RET NULL, or what is wrong with the range behind a type, or without one */
-static const char *_read_range(const element_t *e, auc_gpus_t *range)
-{
-	if (!_read_numbers((word_t) { e->count, e->end - e->count }, range))
-		return "neither a range nor a GPU type of this cluster";
-	if (!_read_type(e->name_end, e->count - 1, range->type))
-		return "what is before the range is no GPU type";
-	if (!range->low)
-		return "the range must begin at 1 or more";
-	if (range->low > range->high)
-		return "the range ends below its beginning";
-	if (range->high > MOST)
-		return "no node has so many GPUs";
-	return NULL;
-}
-
-static auc_range_t _parse_element(const element_t *e,
-				  bool (*is_type)(const char *name),
-				  auc_gpus_t *range, char **error)
-{
-	bool typed = e->count > e->name_end + 1;
-	const char *why;
-
-	if (!e->count || !memchr(e->count, '-', e->end - e->count) ||
-	    (!typed && _is_name(e, is_type)))
-		return AUC_RANGE_NONE;
-	if (!(why = _read_range(e, range)))
-		return AUC_RANGE_OK;
-	if (!typed && !is_type)
-		return AUC_RANGE_NONE;	/* it may be a type's name */
-	return _bad(e->at, e->end, why, error);
-}
-
-extern auc_range_t auc_range_parse(const char *text,
-				   bool (*is_type)(const char *name),
-				   auc_gpus_t *range, char **error)
-{
-	auc_range_t found = AUC_RANGE_NONE;
-	const char *rest = text;
-	int elements = 0;
-	element_t e;
-
-	while (_next_gpu(&rest, &e)) {
-		auc_gpus_t here = { 0 };
-		auc_range_t what = _parse_element(&e, is_type, &here, error);
-
-		elements++;
-		if (what == AUC_RANGE_BAD)
-			return what;
-		if (what == AUC_RANGE_OK) {
-			found = what;
-			*range = here;
-		}
-	}
-	if ((found == AUC_RANGE_OK) && (elements > 1))
-		return _bad(text, text + strlen(text), "a range of GPUs can't be asked for beside other GPUs",
-			    error);
-	return found;
 }
 
 extern char *auc_range_with_count(const char *text, uint32_t count)
@@ -240,11 +148,13 @@ extern void auc_range_add_note_of(char **comment, const char *list,
 	auc_gpus_t range = { .low = low, .high = high };
 	element_t e;
 
-	while (_next_gpu(&list, &e))
-		if (e.count &&
-		    !_read_type(e.name_end, _is_counted(&e) ? e.count - 1 : e.end,
-				range.type))
-			range.type[0] = '\0';
+	while (_next_gpu(&list, &e)) {
+		const char *end = _is_counted(&e) ? e.count - 1 : e.end;
+
+		if (e.name_end < end)
+			snprintf(range.type, sizeof(range.type), "%.*s",
+				 (int) (end - e.name_end - 1), e.name_end + 1);
+	}
 	auc_range_add_note(comment, &range);
 }
 

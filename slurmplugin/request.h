@@ -54,36 +54,20 @@ static inline bool auc_digits(word_t word, uint32_t *out)
 }
 
 /*
- * GPU ranges, --gres=gpu[:TYPE]:LOW-HIGH: reading them from a request, noting them on a
- * job. Plain string work, shared by job_submit, cli_filter and the scheduler.
+ * GPU ranges, --gres=gpu[:TYPE]:LOW-HIGH, as they are noted on a job; the library reads requests. Plain
+ * string work, shared by job_submit, cli_filter and the scheduler.
  */
 
-/* How a job's range is noted, in its admin_comment (and on the way there, in its comment). */
+/*
+ * How a job's range is noted, in its admin_comment; and on the way there, in its comment, all GPUs that it
+ * asks for: "1-3,a100:2".
+ */
 #define AUC_RANGE_NOTE "auc:gpu="
 
 typedef struct aucsched_gpus auc_gpus_t;
 
 /* Bytes of a GPU type's name, with its NUL. */
 #define AUC_TYPE_SIZE sizeof(((auc_gpus_t *) NULL)->type)
-
-typedef enum {
-	AUC_RANGE_NONE,		/* no GPU range: leave the request alone */
-	AUC_RANGE_OK,
-	AUC_RANGE_BAD,		/* meant as a range, and wrong */
-} auc_range_t;
-
-/*
- * Looks for a GPU range in a list of gres such as "gres:gpu:a100:1-3,license:2". It must be
- * the only request of GPUs there.
- * IN text - may be NULL
- * IN is_type - whether a name is a GPU type of the cluster (such as "v100-pcie", which is
- *	no range); NULL: nobody knows here, so that what could be a type is left alone
- * OUT range - set with AUC_RANGE_OK
- * OUT error - set with AUC_RANGE_BAD: one line, caller must xfree()
- */
-extern auc_range_t auc_range_parse(const char *text,
-				   bool (*is_type)(const char *name),
-				   auc_gpus_t *range, char **error);
 
 /*
  * The list with every GPU element's number, or range, replaced by count.

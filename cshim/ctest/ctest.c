@@ -622,11 +622,17 @@ static void test_texts(void)
 {
 	static const char *names[] = {"n1", NULL, "n3"}, *addresses[] = {"top.a.n1", NULL, "top.b.n3"}, *patterns[] = {"switch.switch.node", NULL, NULL};
 	struct aucsched_topology t;
+	struct aucsched_gpus gpus;
 	int64_t h = must_open("");
 	char buf[64];
 
-	EXPECT(aucsched_alternatives(NULL, "#AUCSCHED --alternative -n2 --gres=gpu:a:1\n", 1, "\nb\na\n", buf, sizeof buf) == AUCSCHED_OK);
+	EXPECT(aucsched_alternatives(NULL, "#AUCSCHED --alternative -n2 --gres=gpu:a:1\n", 1, "2 b 2\n4 a 4\n", buf, sizeof buf) == AUCSCHED_OK);
 	EXPECT(!strcmp(buf, "n2,N1-0,gpu:a:1-1"));
+	EXPECT(aucsched_range(NULL, "gres:gpu:a:1-3,x:1", "4 a 4\n", &gpus, buf, sizeof buf) == AUCSCHED_OK && gpus.low == 1 && gpus.high == 3 && !strcmp(gpus.type, "a"));
+	EXPECT(aucsched_range(NULL, "gpu:3-1", "4 a 4\n", &gpus, buf, sizeof buf) == AUCSCHED_EINVAL && !strncmp(buf, "gpu:3-1: the range ends below its beginning (", 45) && gpus.high == 0);
+	EXPECT(aucsched_range("auc_gpu_ranges=no", "gpu:1-3", "4\n", &gpus, buf, sizeof buf) == AUCSCHED_EINVAL);
+	EXPECT(aucsched_range("auc_gpu_ranges=no", "gpu:v100-pcie", "4 v100-pcie 4", &gpus, buf, sizeof buf) == AUCSCHED_OK && gpus.high == 0);
+	EXPECT(aucsched_range(NULL, NULL, NULL, &gpus, buf, sizeof buf) == AUCSCHED_OK && gpus.high == 0 && gpus.type[0] == '\0');
 	EXPECT(aucsched_alternatives(NULL, "#AUCSCHED -n2", 1, NULL, buf, sizeof buf) == AUCSCHED_EINVAL && !strncmp(buf, "#AUCSCHED in script line 1: -n2: ", 33));
 	EXPECT(aucsched_alternatives("auc_alternatives=no", NULL, 1, NULL, buf, sizeof buf) == AUCSCHED_OK && buf[0] == '\0');
 	EXPECT(aucsched_alternatives("auc_alternatives=no", "#AUCSCHED --alternative -n2", 1, NULL, buf, sizeof buf) == AUCSCHED_EINVAL);

@@ -7,7 +7,6 @@ package capi
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"unsafe"
 
 	"github.com/aucsched/aucsched/internal/slurm/alternatives"
@@ -96,11 +95,11 @@ func aucsched_invasic(in *C.aucsched_invasic_in, out *C.struct_aucsched_invasic_
 }
 
 //export aucsched_alternatives
-func aucsched_alternatives(list, script *C.aucsched_text, cpus C.uint32_t, types *C.aucsched_text, buf *C.char,
+func aucsched_alternatives(list, script *C.aucsched_text, cpus C.uint32_t, nodes *C.aucsched_text, buf *C.char,
 	length C.size_t) (c C.int) {
 	defer recovered(&c)
 	p := params.Read(text(list))
-	note, err := alternatives.Note(text(script), int(cpus), strings.Fields(text(types)), p.GPURanges != 0)
+	note, err := alternatives.Note(text(script), int(cpus), alternatives.ReadGPUs(text(nodes)), p.GPURanges != 0)
 	if p.Alternatives == 0 && note != "" {
 		err = errors.New("aucsched: this cluster takes no alternative requests (auc_alternatives=no)")
 	}
@@ -109,6 +108,23 @@ func aucsched_alternatives(list, script *C.aucsched_text, cpus C.uint32_t, types
 		return C.AUCSCHED_EINVAL
 	}
 	copyText(buf, length, note)
+	return C.AUCSCHED_OK
+}
+
+//export aucsched_range
+func aucsched_range(list, gres, nodes *C.aucsched_text, out *C.struct_aucsched_gpus, buf *C.char, length C.size_t) (c C.int) {
+	defer recovered(&c)
+	*out = C.struct_aucsched_gpus{}
+	r, err := alternatives.ReadGPUs(text(nodes)).Range(text(gres))
+	if err == nil && r.High > 0 && params.Read(text(list)).GPURanges == 0 {
+		err = errors.New("aucsched: this cluster takes no ranges of GPUs (auc_gpu_ranges=no)")
+	}
+	if err != nil {
+		copyText(buf, length, err.Error())
+		return C.AUCSCHED_EINVAL
+	}
+	out.low, out.high = C.uint32_t(r.Low), C.uint32_t(r.High)
+	copyText(&out._type[0], C.size_t(len(out._type)), r.Type)
 	return C.AUCSCHED_OK
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // ABI is AUCSCHED_ABI: raised whenever the meaning of anything in the header changes.
-const ABI = 13
+const ABI = 14
 
 // Limits of the input.
 const (

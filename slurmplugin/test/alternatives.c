@@ -41,7 +41,7 @@ static void _test_alternatives(void)
 		char *script = xstrdup_printf("#AUCSCHED --alternative %s\n#AUCSCHED --alternative -n7",
 					      cases[i].line);
 		int rc = auc_library_alternatives(library, NULL, script, 1,
-						  "\nv100-pcie\n" NAME_63 "\n",
+						  "15 v100-pcie 15 " NAME_63 " 15\n",
 						  note, sizeof(note));
 
 		(void) auc_library_read(library, AUC_CALL_NOTED, 1, note,

@@ -140,6 +140,13 @@ int aucsched_alternatives(const char *settings, const char *script, uint32_t cpu
 	return strcmp(script, "bad") ? AUCSCHED_OK : AUCSCHED_EINVAL;
 }
 
+int aucsched_range(const char *settings, const char *gres, const char *nodes, struct aucsched_gpus *out, char *buf, size_t len)
+{
+	memset(out, 'x', sizeof(*out));	/* a type without an end */
+	memset(buf, 'x', len);
+	return strcmp(gres, "bad") ? AUCSCHED_OK : AUCSCHED_EINVAL;
+}
+
 int aucsched_invasic(const struct aucsched_invasic *job, struct aucsched_invasic_answer *out, char *buf, size_t len)
 {
 	memset(buf, 'x', len);

@@ -318,6 +318,7 @@ static void _test_texts(const char *liar)
 	struct aucsched_topology tree;
 	auc_library_t library = { 0 };
 	struct aucsched_invasic_answer answer;
+	struct aucsched_gpus gpus;
 	char note[8];
 
 	_load(&library, liar);
@@ -339,6 +340,9 @@ static void _test_texts(const char *liar)
 	CHECK(auc_library_invasic(&library, &(struct aucsched_invasic) {
 		.change = 1 }, &answer, note, sizeof(note)) &&
 	      !xstrcmp(note, "xxxxxxx"), "%s", note);
+	CHECK(auc_library_range(&library, NULL, "bad", NULL, &gpus, note, sizeof(note)) && library.pid &&
+	      !xstrcmp(note, "xxxxxxx"), "%s", note);
+	CHECK(auc_library_range(&library, NULL, "gpu:1-3", NULL, &gpus, note, sizeof(note)) && !library.pid, "%s", note);
 	for (int i = 0; i < ARRAY_SIZE(lies); i++) {
 		library.resume_us = library.pause_us = 0;
 		_open(&library, lies[i]);

@@ -27,9 +27,6 @@ extern int units_failed, units_checked;
 /* The longest name of a type. */
 #define NAME_63 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
-/* Whether a word names a type of GPUs of these tests. */
-extern bool units_is_type(const char *name);
-
 /* A range that a job may have. */
 extern bool units_sound_range(const auc_gpus_t *range);
 

@@ -122,9 +122,9 @@ func readNote(text string) (r request, ok bool) {
 }
 
 // Note reads the alternatives out of a batch script, down to its first command, as a note for the job;
-// "" if there are none. cpusPerTask is the job's, at least 1, and types the GPU types of the cluster,
+// "" if there are none. cpusPerTask is the job's, at least 1, and gpus what the cluster has,
 // which may take no ranges of GPUs. An error names the script's line.
-func Note(script string, cpusPerTask int, types []string, ranges bool) (string, error) {
+func Note(script string, cpusPerTask int, gpus GPUs, ranges bool) (string, error) {
 	var notes []string
 	number := 0
 	for line := range strings.SplitSeq(script, "\n") {
@@ -142,7 +142,7 @@ func Note(script string, cpusPerTask int, types []string, ranges bool) (string, 
 		case first(words) != "--alternative":
 			return "", bad(number, first(words), "the directive is --alternative")
 		}
-		r, word, why := read(words[1:], types)
+		r, word, why := read(words[1:], gpus)
 		if why == "" {
 			word, why = words[0], r.settle(cpusPerTask)
 		}
@@ -181,36 +181,36 @@ func first(words []string) string {
 var options = []struct {
 	name, letter, same string // those that say the same share the last
 	valued             bool
-	set                func(r *request, value string, types []string) (word, why string)
+	set                func(r *request, value string, gpus GPUs) (word, why string)
 }{
-	{"--ntasks", "-n", "n", true, func(r *request, value string, _ []string) (string, string) {
+	{"--ntasks", "-n", "n", true, func(r *request, value string, _ GPUs) (string, string) {
 		return number(value, mostCPUs, &r.tasks, "the number of tasks must be 1 or more")
 	}},
-	{"--nodes", "-N", "N", true, func(r *request, value string, _ []string) (string, string) {
+	{"--nodes", "-N", "N", true, func(r *request, value string, _ GPUs) (string, string) {
 		return span(value, mostNodes, &r.minNodes, &r.maxNodes, "nodes are a number from 1 on, or a range MIN-MAX")
 	}},
-	{"--ntasks-per-node", "", "t", true, func(r *request, value string, _ []string) (string, string) {
+	{"--ntasks-per-node", "", "t", true, func(r *request, value string, _ GPUs) (string, string) {
 		return number(value, mostPerNode, &r.perNode, "the number of tasks on each node must be 1 or more")
 	}},
-	{"--gres", "", "gpu", true, func(r *request, value string, types []string) (string, string) {
-		gpus, ok := strings.CutPrefix(value, "gpu:")
+	{"--gres", "", "gpu", true, func(r *request, value string, gpus GPUs) (string, string) {
+		asked, ok := strings.CutPrefix(value, "gpu:")
 		if !ok && value != "gpu" {
 			return value, "an alternative can ask for gpu:... only"
 		}
 		if !ok {
-			gpus = ""
+			asked = ""
 		}
-		return r.gpus(gpus, types)
+		return r.gpus(asked, gpus)
 	}},
 	{"--gpus-per-node", "", "gpu", true, (*request).gpus},
-	{"--contiguous", "", "c", false, func(r *request, _ string, _ []string) (string, string) {
+	{"--contiguous", "", "c", false, func(r *request, _ string, _ GPUs) (string, string) {
 		r.contiguous = true
 		return "", ""
 	}},
 }
 
 // read reads the options behind --alternative.
-func read(words, types []string) (r request, word, why string) {
+func read(words []string, gpus GPUs) (r request, word, why string) {
 	seen := map[string]bool{}
 	for len(words) > 0 {
 		word = words[0]
@@ -240,7 +240,7 @@ func read(words, types []string) (r request, word, why string) {
 			value, words = words[0], words[1:]
 		}
 		seen[o.same] = true
-		if wrong, why := o.set(&r, value, types); why != "" {
+		if wrong, why := o.set(&r, value, gpus); why != "" {
 			return r, wrong, why
 		}
 	}
@@ -274,7 +274,7 @@ func span(text string, most int, low, high *int, why string) (string, string) {
 var typeName = regexp.MustCompile(`^[A-Za-z0-9_.+-]{1,63}$`)
 
 // gpus reads [TYPE:]COUNT, TYPE or nothing; COUNT is a number or a range.
-func (r *request) gpus(value string, types []string) (word, why string) {
+func (r *request) gpus(value string, gpus GPUs) (word, why string) {
 	const (
 		noType = "is neither a number, a range LOW-HIGH, nor a GPU type of this cluster"
 		noGPUs = "GPUs on each node are a number from 1 to 15, or a range LOW-HIGH such as 1-3"
@@ -288,7 +288,7 @@ func (r *request) gpus(value string, types []string) (word, why string) {
 	} else if value == "" || value[0]|0x20 >= 'a' && value[0]|0x20 <= 'z' {
 		r.kind, count = value, "1"
 	}
-	if r.kind != "" && !(typeName.MatchString(r.kind) && slices.Contains(types, r.kind)) {
+	if r.kind != "" && !(typeName.MatchString(r.kind) && gpus.has(r.kind)) {
 		return r.kind, noType
 	}
 	if _, why = span(count, mostGPUs, &r.low, &r.high, noGPUs); why != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var types = []string{"a", "v100-pcie"}
+var types = ReadGPUs("4 a 4\n\n8 v100-pcie 2 a 6\n0\n")
 
 func TestNote(t *testing.T) {
 	for line, want := range map[string]string{

@@ -48,6 +48,12 @@ int aucsched_alternatives(const char *settings, const char *script, uint32_t cpu
 	return AUCSCHED_OK;
 }
 
+int aucsched_range(const char *settings, const char *gres, const char *nodes, struct aucsched_gpus *out, char *buf, size_t len)
+{
+	*out = (struct aucsched_gpus) { 0 };
+	return AUCSCHED_OK;
+}
+
 int aucsched_invasic(const struct aucsched_invasic *job, struct aucsched_invasic_answer *out, char *buf, size_t len)
 {
 	return AUCSCHED_EINVAL;
