@@ -57,7 +57,8 @@ extern "C" {
  * aucsched_shadow(), aucsched_status(), aucsched_tiers(), aucsched_price() and aucsched_keep_files(), 10: aucsched_alternatives() and
  * aucsched_topology(); neither offers nor worker processes, 11: aucsched_invasic(), 12: aucsched_price() sets
  * classes, 13: aucsched_shape(), aucsched_noted() and aucsched_input_file(); aucsched_status()
- * takes a handle, and aucsched_alternatives() settings, 14: aucsched_range(); aucsched_alternatives() takes nodes. */
+ * takes a handle, and aucsched_alternatives() settings, 14: aucsched_range(); aucsched_alternatives() takes nodes,
+ * aucsched_cycle() preferences and stakes. */
 #define AUCSCHED_ABI 14
 
 /* Return values. */
@@ -254,6 +255,30 @@ struct aucsched_charge {
 	uint64_t per_job, per_node, per_core, per_gpu;
 };
 
+/* For callers that have no tiers and prices of their own: */
+
+/* What says how soon a node is used. Awake ones come first; of these by weight; of one weight those without GPUs. Where there
+ * are more weights than tiers have room for, neighbours count as one. */
+struct aucsched_preference {
+	uint32_t weight; /* lower ones first */
+	uint8_t asleep;  /* powered down: after all others */
+	uint8_t spread;  /* the least loaded of these first, whatever their weight */
+	uint8_t reserved[2];
+};
+
+/* What is lost when a running job is preempted, of which a class and a price are made. Prices are in proportion to that, and
+ * so low that the least start of a job that may preempt somebody is worth more than all together, as long as there are
+ * numbers for it: for that the priorities of all jobs count 2^output.shift times. */
+struct aucsched_stake {
+	uint32_t running;    /* index in the running jobs; ascending */
+	uint32_t order;      /* those with lower ones are to go first */
+	uint64_t cores;      /* that it holds, in all */
+	int64_t ran;         /* s; a new run begins from nothing */
+	uint64_t answers;    /* bit k: it may be preempted by jobs whose preempts has bit k, and no bits that are not here */
+	uint8_t cancelled;   /* somebody has to submit it again */
+	uint8_t reserved[7]; /* 0 */
+};
+
 struct aucsched_input {
 	uint32_t abi;  /* AUCSCHED_ABI */
 	uint32_t size; /* sizeof(struct aucsched_input) */
@@ -298,6 +323,10 @@ struct aucsched_input {
 	const uint32_t *share_sizes; /* of each node: how many shares each of its GPUs has, in the caller's unit, at most
 				      * AUCSCHED_MAX_AMOUNT; 0: they are given whole only */
 	const struct aucsched_shared_gpu *shared_gpus; /* those that are in shared use now */
+	uint32_t preferences_len; /* nodes_len; 0: tiers, classes and prices are the caller's */
+	uint32_t stakes_len;      /* of running jobs that may be preempted; 0 without preferences */
+	const struct aucsched_preference *preferences; /* of each node, instead of its tier */
+	const struct aucsched_stake *stakes;
 };
 
 /* Why a job does not start. */
@@ -337,7 +366,7 @@ struct aucsched_output {
 	uint32_t starts;          /* decisions with why == AUCSCHED_STARTS */
 	uint32_t window, bids;    /* jobs that took part, and their bids */
 	uint32_t cycle_us;        /* time in the library */
-	uint32_t reserved2;
+	uint32_t shift;           /* see struct aucsched_stake */
 	uint8_t optimal;          /* the choice among the bids is proven */
 	uint8_t late;             /* the deadline cut the search short */
 	uint8_t unrecorded;       /* settings.record can't be written, and ends; aucsched_last_error() has the words. Once */
@@ -538,21 +567,6 @@ int aucsched_configure(int64_t handle, const char *settings);
  * for are AUCSCHED_TIMED_OUT. */
 int aucsched_cycle(int64_t handle, const struct aucsched_input *in, struct aucsched_output *out);
 
-/* What says how soon a node is used. */
-struct aucsched_preference {
-	uint32_t weight; /* lower ones first */
-	uint8_t asleep;  /* powered down: after all others */
-	uint8_t spread;  /* the least loaded of these first, whatever their weight */
-	uint8_t reserved[2];
-};
-
-/*
- * Sets the tiers of nodes, for a caller that has none of its own: awake ones first; of these by weight; of one weight those
- * without GPUs. Where there are more weights than tiers have room for, neighbours count as one. Returns AUCSCHED_OK or a
- * negative code.
- */
-int aucsched_tiers(struct aucsched_node *nodes, const struct aucsched_preference *preferences, uint32_t len);
-
 /* Where nodes stand, of Slurm's words for it. The arrays are the handle's until the next call, or its end. */
 struct aucsched_topology {
 	const struct aucsched_switch *switches;
@@ -569,27 +583,6 @@ struct aucsched_topology {
  */
 int aucsched_topology(int64_t handle, const char *const *names, const char *const *addresses, const char *const *patterns,
 		      uint32_t nodes, const char *sizes, struct aucsched_topology *out);
-
-/* What is lost when a running job is preempted, of which a price is made. */
-struct aucsched_stake {
-	uint32_t running;    /* index in the running jobs; ascending */
-	uint32_t order;      /* those with lower ones are to go first */
-	uint64_t cores;      /* that it holds, in all */
-	int64_t ran;         /* s; a new run begins from nothing */
-	uint64_t answers;    /* bit k: it may be preempted by jobs with bit k of preempts */
-	uint8_t cancelled;   /* somebody has to submit it again */
-	uint8_t reserved[7]; /* 0 */
-};
-
-/*
- * Sets classes and prices of running jobs that may be preempted, for a caller that has none of its own. preempts of jobs
- * has bits of answers at first: such a job may preempt whoever is in all of them. Prices are in proportion to what is
- * lost, and so low that the least start of a job that may preempt somebody is worth more than all together, as long as there
- * are numbers for it. For that it multiplies the priorities of all jobs by a power of two. running and jobs are those of in.
- * Returns the exponent, or a negative code.
- */
-int aucsched_price(const struct aucsched_input *in, struct aucsched_running *running, struct aucsched_job *jobs,
-		   const struct aucsched_stake *stakes, uint32_t stakes_len);
 
 /*
  * Has what is known of the files that nodes hold outlast the process, in a file that is replaced as a whole. The first call
@@ -698,7 +691,6 @@ struct aucsched_status {
 	uint32_t left_len, left_jobs, left_longest_s; /* jobs: all of them */
 	uint32_t interval, nodes, queue, running;
 	uint32_t locality;   /* 0: files are not looked at */
-	uint32_t shift;      /* what aucsched_price() returned for the last cycle */
 };
 
 /* The JSON of a status (docs/schemas/status.json), and of the handle's last cycle with jobs, in buf. Returns AUCSCHED_OK,

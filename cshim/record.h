@@ -39,6 +39,8 @@
 	X(switches, (in)->switches_len)						\
 	X(leaves, (in)->leaves_len)						\
 	X(share_sizes, (in)->share_sizes_len)					\
-	X(shared_gpus, (in)->shared_gpus_len)
+	X(shared_gpus, (in)->shared_gpus_len)					\
+	X(preferences, (in)->preferences_len)					\
+	X(stakes, (in)->stakes_len)
 
 #endif

@@ -439,11 +439,9 @@ static void _look_at_files(void)
 static void _only_look_at_files(void)
 {
 	struct aucsched_output out;
-	int shift;
 
 	if (snapshot.in.stores_len &&
-	    !auc_library_decide(&library, &snapshot.in, NULL, NULL, 0, &out,
-				&shift))
+	    !auc_library_decide(&library, &snapshot.in, &out))
 		_look_at_files();
 }
 
@@ -464,10 +462,7 @@ static void _note_faults(const struct aucsched_output *out)
 static bool _decide(struct aucsched_output *out)
 {
 	int64_t begin = auc_now_us();
-	int failed = auc_library_decide(&library, &snapshot.in,
-					snapshot.preferences, snapshot.stakes,
-					snapshot.stakes_len, out,
-					&snapshot.priority_shift);
+	int failed = auc_library_decide(&library, &snapshot.in, out);
 
 	auc_figure_add(&status.decide_us, auc_now_us() - begin);
 	if (failed) {
@@ -479,7 +474,6 @@ static bool _decide(struct aucsched_output *out)
 		error("aucsched: auc_record: %s; nothing more is recorded",
 		      library.error);
 	_note_faults(out);
-	status.shift = snapshot.priority_shift;
 	status.late_cycles += out->late;
 	_look_at_files();
 	return true;

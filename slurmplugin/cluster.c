@@ -151,6 +151,7 @@ extern void auc_add_preferences(auc_snapshot_t *s)
 		if (part_ptr->node_bitmap && _is_lln(part_ptr))
 			bit_or(spread, part_ptr->node_bitmap);
 	AUC_GROW(s->preferences, s->preferences_cap, s->in.nodes_len);
+	s->in.preferences_len = s->in.nodes_len;
 	for (int n = 0; n < s->in.nodes_len; n++) {
 		const node_record_t *node_ptr = node_record_table_ptr[n];
 

@@ -24,7 +24,7 @@
 #include "engine.h"
 
 #define FUNCTIONS(X) \
-	X(abi) X(version) X(settings) X(open) X(configure) X(tiers) X(price) \
+	X(abi) X(version) X(settings) X(open) X(configure) \
 	X(cycle) X(keep_files) X(shadow) X(status) X(last_error) \
 	X(alternatives) X(range) X(topology) X(invasic) X(shape) X(noted) X(input_file)
 
@@ -74,22 +74,9 @@ static void _put_output(auc_call_t *call)
 
 static int64_t _decide(auc_call_t *call)
 {
-	const struct aucsched_input *in = &call->in;
 	int64_t rc;
 
-	call->shift = 0;
-	if (call->preferences) {
-		/* The arrays are in the memory, which is ours as long as the call lasts. */
-		(void) library.tiers((struct aucsched_node *) in->nodes,
-				     call->preferences, in->nodes_len);
-		call->shift = library.price(in,
-					    (struct aucsched_running *) in->running,
-					    (struct aucsched_job *) in->jobs,
-					    call->stakes, call->stakes_len);
-		if (call->shift < 0)
-			return call->shift;
-	}
-	if ((rc = library.cycle(call->handle, in, &call->out)))
+	if ((rc = library.cycle(call->handle, &call->in, &call->out)))
 		return rc;
 	_put_output(call);
 	library.last_error(call->handle, call->error, sizeof(call->error));

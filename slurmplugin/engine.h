@@ -33,7 +33,7 @@ typedef enum {
 	AUC_CALL_INPUT_FILE,
 	AUC_CALL_OPEN,
 	AUC_CALL_CONFIGURE,
-	AUC_CALL_DECIDE,	/* aucsched_tiers() and aucsched_price(), where asked for, and aucsched_cycle() */
+	AUC_CALL_DECIDE,
 	AUC_CALL_KEEP_FILES,
 	AUC_CALL_SHADOW,
 	AUC_CALL_STATUS,
@@ -61,10 +61,6 @@ typedef struct {
 	struct aucsched_topology tree;
 	struct aucsched_input in;
 	struct aucsched_output out;
-	struct aucsched_preference *preferences; /* NULL: no tiers are to be set; nor prices then */
-	struct aucsched_stake *stakes;
-	uint32_t stakes_len;
-	int shift;		/* what aucsched_price() returned */
 	struct aucsched_shadow shadow;
 	struct aucsched_status status;
 } auc_call_t;

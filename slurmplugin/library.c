@@ -667,11 +667,11 @@ KNOWN(aucsched_settings, 80);
 KNOWN(aucsched_topology, 32);
 KNOWN(aucsched_invasic, 88);
 KNOWN(aucsched_invasic_answer, 32);
-KNOWN(aucsched_input, 288);
+KNOWN(aucsched_input, 312);
 KNOWN(aucsched_output, 120);
 KNOWN(aucsched_run, 136);
 KNOWN(aucsched_shadow, 72);
-KNOWN(aucsched_status, 1568);
+KNOWN(aucsched_status, 1560);
 
 static void _put_input(auc_call_t *call, const struct aucsched_input *in)
 {
@@ -705,7 +705,7 @@ static bool _sound_decision(const struct aucsched_decision *decision,
 static bool _sound(const struct aucsched_input *in,
 		   const struct aucsched_output *out)
 {
-	if (out->decisions_len != in->jobs_len)
+	if ((out->decisions_len != in->jobs_len) || (out->shift > 63))
 		return false;
 	for (uint32_t i = 0; i < out->segments_len; i++)
 		if ((out->segments[i].first > out->segments[i].last) ||
@@ -723,10 +723,7 @@ static bool _sound(const struct aucsched_input *in,
 
 extern int auc_library_decide(auc_library_t *library,
 			      const struct aucsched_input *in,
-			      const struct aucsched_preference *preferences,
-			      const struct aucsched_stake *stakes,
-			      uint32_t stakes_len, struct aucsched_output *out,
-			      int *shift)
+			      struct aucsched_output *out)
 {
 	auc_call_t *call = _begin(library, AUC_CALL_DECIDE);
 	bool whole = true;
@@ -735,22 +732,15 @@ extern int auc_library_decide(auc_library_t *library,
 	if (!call)
 		return SLURM_ERROR;
 	_put_input(call, in);
-	if (preferences) {
-		call->preferences = AUC_ENGINE_PUT(call, preferences,
-						   in->nodes_len);
-		call->stakes = AUC_ENGINE_PUT(call, stakes, stakes_len);
-		call->stakes_len = stakes_len;
-	}
 	call->out.abi = AUCSCHED_ABI;
 	call->out.size = sizeof(call->out);
 	if (_ask(library, library->deadline_ms + ANSWER_MS))
 		return SLURM_ERROR;
-	*shift = call->shift;
 	*out = call->out;
 	TAKE(AUC_DECISIONS, out->decisions, out->decisions_len);
 	TAKE(AUC_SEGMENTS, out->segments, out->segments_len);
 	TAKE(AUC_VICTIMS, out->victims, out->victims_len);
-	if (!whole || !_sound(in, out) || (*shift < 0) || (*shift > 63))
+	if (!whole || !_sound(in, out))
 		return _lie(library);
 	library->pause_us = 0;
 	(void) _fail(library, "%s", call->error);

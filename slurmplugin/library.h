@@ -111,17 +111,11 @@ extern int auc_library_open(auc_library_t *library,
 /*
  * Decides. What the engine answers is checked: no number in out is beyond what it counts or
  * names in the input.
- * IN preferences - one a node, by which tiers are set; NULL: neither tiers nor prices are
- * IN stakes - of the running jobs that may be preempted
  * OUT out - its arrays are the library's, until the next call of this
- * OUT shift - by how many bits priorities are multiplied in out
  */
 extern int auc_library_decide(auc_library_t *library,
 			      const struct aucsched_input *in,
-			      const struct aucsched_preference *preferences,
-			      const struct aucsched_stake *stakes,
-			      uint32_t stakes_len, struct aucsched_output *out,
-			      int *shift);
+			      struct aucsched_output *out);
 
 /* aucsched_keep_files(), aucsched_shadow(), aucsched_status() */
 extern int auc_library_keep_files(auc_library_t *library, const char *path,

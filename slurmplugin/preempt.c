@@ -66,7 +66,6 @@ extern void auc_rights_begin(auc_snapshot_t *s, bool priced)
 {
 	rights.asked_len = rights.keys_len = 0;
 	rights.by_id_len = 0;
-	s->priority_shift = 0;
 	AUC_GROW(rights.by_id, rights.by_id_cap, s->in.running_len + 1);
 	AUC_GROW(rights.in_answer, rights.in_answer_cap, s->in.running_len + 1);
 	for (uint32_t i = 0; priced && (i < s->in.running_len); i++)
@@ -193,8 +192,8 @@ extern void auc_rights_end(auc_snapshot_t *s)
 
 		if (!job_ptr)
 			continue;
-		AUC_GROW(s->stakes, s->stakes_cap, s->stakes_len + 1);
-		s->stakes[s->stakes_len++] = (struct aucsched_stake) {
+		AUC_GROW(s->stakes, s->stakes_cap, s->in.stakes_len + 1);
+		s->stakes[s->in.stakes_len++] = (struct aucsched_stake) {
 			.running = i, .order = _slurm_order(job_ptr),
 			.answers = s->runners[i].keys,
 			.cores = job_ptr->job_resrcs->core_bitmap ?

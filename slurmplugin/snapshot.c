@@ -245,7 +245,6 @@ static void _clear(auc_snapshot_t *s, uint32_t cycle)
 	s->in.now = time(NULL);
 	s->in.seed = cycle;
 	s->config = slurm_conf.last_update;
-	s->stakes_len = 0;
 	s->queue = s->beyond = s->left_jobs = s->left_longest_s = 0;
 	s->left_len = 0;
 	s->held_len = 0;

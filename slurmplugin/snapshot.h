@@ -133,19 +133,17 @@ typedef struct aucsched_left auc_delegation_t;
 	X(struct aucsched_use, job_uses) X(struct aucsched_use, alternative_uses) \
 	X(struct aucsched_use, running_uses) X(uint64_t, quotas) \
 	X(struct aucsched_charge, job_charges) X(struct aucsched_charge, alternative_charges) \
-	X(uint32_t, share_sizes) X(struct aucsched_shared_gpu, shared_gpus)
+	X(uint32_t, share_sizes) X(struct aucsched_shared_gpu, shared_gpus) \
+	X(struct aucsched_preference, preferences) X(struct aucsched_stake, stakes)
 
 /*
- * and others. Of each node: preferences, of which the library makes tiers; gpu_type, 0:
- * no GPUs, AUC_GPU_TYPES: several types; spare_gpus, held by nobody; first_shared, its first of
+ * and others. Of each node: gpu_type, 0: no GPUs, AUC_GPU_TYPES: several types; spare_gpus, held by nobody; first_shared, its first of
  * shared_gpus, and one more at the end; devices, [node][bin - 1], which device a bin is, plus 1, 0: not
  * known yet. unheld and unheld_shares are as amounts and shared_gpus: held, by jobs that are not looked
- * at yet. stakes are of those who may be preempted; the library makes prices of them. held are job
- * ids, for which the limits have less room than rows want.
+ * at yet. held are job ids, for which the limits have less room than rows want.
  */
 #define AUC_OWN_ARRAYS(X) \
 	X(auc_row_t, rows) X(auc_runner_t, runners) \
-	X(struct aucsched_preference, preferences) X(struct aucsched_stake, stakes) \
 	X(uint32_t, unheld) X(uint32_t, gpu_type) X(uint8_t, spare_gpus) \
 	X(uint32_t, first_shared) X(uint32_t, unheld_shares) X(uint8_t, devices) X(uint32_t, held)
 
@@ -158,8 +156,7 @@ typedef struct {
 	struct aucsched_input in; /* points into what follows */
 	AUC_SHOWN_ARRAYS(AUC_ARRAY)
 	AUC_OWN_ARRAYS(AUC_ARRAY)
-	uint32_t stakes_len, held_len;
-	int priority_shift;	/* priorities are 2^this as large as Slurm's, for prices below them */
+	uint32_t held_len;
 	auc_kind_t kinds[AUC_RESOURCES]; /* [resource] */
 	uint32_t queue;		/* records of the queue, left ones too */
 	uint32_t beyond;	/* of these, behind all that the library was given */

@@ -514,12 +514,23 @@ static void test_price(void)
 				    .running_segments_len = 2, .running_segments = segments, .jobs_len = 1, .jobs = &job};
 	struct aucsched_stake stakes[] = {{.running = 0, .answers = 1, .cores = 4, .ran = 5}, {.running = 1, .answers = 1, .cores = 4, .ran = 500}};
 
-	EXPECT(aucsched_price(&in, running, &job, stakes, 2) == 30 && job.priority == (uint64_t)1000 << 30);
-	EXPECT(running[0].price > 0 && running[1].price > running[0].price && running[0].price + running[1].price < job.priority);
-	EXPECT(aucsched_price(&in, running, &job, stakes, 0) == 0 && job.priority == (uint64_t)1000 << 30);
-	stakes[1].running = 2;
-	EXPECT(aucsched_price(&in, running, &job, stakes, 2) == AUCSCHED_EINVAL);
-	EXPECT(aucsched_price(&in, NULL, &job, stakes, 2) == AUCSCHED_EINVAL && aucsched_price(NULL, running, &job, stakes, 2) == AUCSCHED_EINVAL);
+	struct aucsched_preference preferences[1] = {{0}};
+	struct aucsched_output out = {.abi = AUCSCHED_ABI, .size = sizeof out};
+	int64_t h = must_open("");
+
+	in.preferences = preferences, in.stakes = stakes;
+	in.preferences_len = 1, in.stakes_len = 2;
+	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_OK && out.shift == 30 && out.victims_len == 1 && out.victims[0] == 0);
+	EXPECT(job.priority == 1000 && running[0].price == 0 && job.preempts == 1); /* they are the caller's */
+	stakes[0].ran = 5000;
+	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_OK && out.victims_len == 1 && out.victims[0] == 1);
+	in.stakes_len = 0;
+	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_OK && out.shift == 0 && out.victims_len == 0);
+	in.stakes_len = 2, stakes[1].running = 2;
+	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_EINVAL && strstr(last_error(h), "stakes") != NULL);
+	in.preferences_len = 0;
+	EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_EINVAL && strstr(last_error(h), "preferences") != NULL);
+	EXPECT(aucsched_close(h) == AUCSCHED_OK);
 }
 
 /* The figures as JSON, whatever is in them. */
@@ -527,7 +538,7 @@ static void test_status(void)
 {
 	struct aucsched_left left[] = {{"gres", 3}, {NULL, 1}};
 	struct aucsched_status s = {.state = "on", .state_text = "a\"b\n", .interval = 3, .queue = 4, .left = left, .left_len = 2,
-				    .misses = {.of = {{"busy", 5}}, .len = 1}, .shift = 2,
+				    .misses = {.of = {{"busy", 5}}, .len = 1},
 				    .cycle_us = {.last = 2, .max = 7, .sum = 9, .count = 2}};
 	/* Two jobs for a place: one loses. */
 	struct aucsched_node node = {.cores = 4, .free_cores = 4, .up = 1};
@@ -554,7 +565,7 @@ static void test_status(void)
 		prepare(&out);
 		EXPECT(aucsched_cycle(h, &in, &out) == AUCSCHED_OK);
 		EXPECT(aucsched_status(h, &s, buf, sizeof buf) == AUCSCHED_OK && strstr(buf, "\"lost\":1,") != NULL);
-		EXPECT(strstr(buf, "\"objective\":2,") != NULL && strstr(buf, "\"window\":2}") != NULL);
+		EXPECT(strstr(buf, "\"objective\":9,") != NULL && strstr(buf, "\"window\":2}") != NULL);
 	}
 	EXPECT(aucsched_close(h) == AUCSCHED_OK);
 }
@@ -700,7 +711,7 @@ static void test_fields(void)
 	EXPECT(out.segments_len == 1 && out.segments[0].first == 1 && out.segments[0].last == 1);
 	EXPECT(out.segments[0].cores == 4 && out.segments[0].gpus == 2 && out.segments[0].bin == 0);
 	EXPECT(out.starts == 1 && out.window >= 3 && out.bids >= 2 && out.optimal == 1 && out.late == 0);
-	EXPECT(out.objective >= 98 && out.bound >= out.objective && out.reserved2 == 0 && out.cycle_us > 0);
+	EXPECT(out.objective >= 98 && out.bound >= out.objective && out.shift == 0 && out.cycle_us > 0);
 	EXPECT(out.unrecorded == 0 && out.reserved == 0);
 
 	w.running[0].end = w.in.now - 9; /* overdue: it may end at any moment, but not now */

@@ -31,8 +31,6 @@ import (
 // Go has no const: these let the exports have the header's signatures.
 typedef const char aucsched_text;
 typedef const struct aucsched_input aucsched_in;
-typedef const struct aucsched_stake aucsched_stakes;
-typedef const struct aucsched_preference aucsched_preferences;
 */
 import "C"
 
@@ -168,43 +166,6 @@ func aucsched_keep_files(handle C.int64_t, path *C.aucsched_text, end C.int) (c 
 		}
 		return ownOf(h).kept.keep(h, text(path), end != 0)
 	}))
-}
-
-//export aucsched_tiers
-func aucsched_tiers(nodes *C.struct_aucsched_node, preferences *C.aucsched_preferences, n C.uint32_t) (c C.int) {
-	defer recovered(&c)
-	var fault error
-	all := slice[engine.Node](unsafe.Pointer(nodes), uint64(n), "nodes", &fault)
-	by := slice[engine.Preference](unsafe.Pointer(preferences), uint64(n), "preferences", &fault)
-	if fault == nil {
-		engine.SetTiers(all, by)
-	}
-	return code(fault)
-}
-
-//export aucsched_price
-func aucsched_price(in *C.aucsched_in, running *C.struct_aucsched_running, jobs *C.struct_aucsched_job,
-	stakes *C.aucsched_stakes, n C.uint32_t) (shift C.int) {
-	defer recovered(&shift)
-	if in == nil {
-		return C.AUCSCHED_EINVAL
-	}
-	var fault error
-	v := engine.Input{
-		Nodes:    slice[engine.Node](unsafe.Pointer(in.nodes), uint64(in.nodes_len), "nodes", &fault),
-		Running:  slice[engine.Running](unsafe.Pointer(running), uint64(in.running_len), "running", &fault),
-		Segments: slice[engine.Segment](unsafe.Pointer(in.running_segments), uint64(in.running_segments_len), "running_segments", &fault),
-		Jobs:     slice[engine.Job](unsafe.Pointer(jobs), uint64(in.jobs_len), "jobs", &fault),
-	}
-	all := slice[engine.Stake](unsafe.Pointer(stakes), uint64(n), "stakes", &fault)
-	if fault != nil {
-		return code(fault)
-	}
-	exponent, err := engine.Price(&v, all)
-	if err != nil {
-		return code(err)
-	}
-	return C.int(exponent)
 }
 
 //export aucsched_last_error
@@ -351,12 +312,22 @@ func cycle(h *engine.Handle, in *C.aucsched_in, out *C.struct_aucsched_output) e
 	if err != nil {
 		return err
 	}
+	preferences := slice[engine.Preference](unsafe.Pointer(in.preferences), uint64(in.preferences_len), "preferences", &err)
+	stakes := slice[engine.Stake](unsafe.Pointer(in.stakes), uint64(in.stakes_len), "stakes", &err)
+	if err != nil {
+		return err
+	}
+	shift, err := input.Value(preferences, stakes)
+	if err != nil {
+		return err
+	}
 	b := ownOf(h)
 	if err := h.Cycle(&input, &b.out); err != nil {
 		return err
 	}
 	h.Note(b.out.Fault)
 	b.hand(out)
+	out.shift = C.uint32_t(shift)
 	b.last.note(out, b.out.Decisions)
 	if in.jobs_len == 0 {
 		return nil

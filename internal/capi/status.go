@@ -54,7 +54,7 @@ func (last *last) tell(s *C.aucsched_figures, buf *C.char, length C.size_t) erro
 	if s == nil || s.left_len > 1<<16 {
 		return badCall("status is NULL, or has too many words")
 	}
-	scale := math.Exp2(float64(s.shift))
+	scale := math.Exp2(float64(last.out.shift))
 	type object map[string]any // json sorts its names
 	waits, missed, handed := object{}, object{}, object{}
 	for why := 1; why < len(last.waits); why++ {

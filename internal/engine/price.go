@@ -29,6 +29,20 @@ const (
 	leastPart = 8
 )
 
+// Value has tiers go by preferences of nodes, and classes and prices by stakes, in copies of the arrays of in. Without
+// either they are the caller's. It returns what Price does.
+func (in *Input) Value(preferences []Preference, stakes []Stake) (shift int, err error) {
+	if len(preferences) == 0 && len(stakes) == 0 {
+		return 0, nil
+	}
+	if len(preferences) != len(in.Nodes) {
+		return 0, whole("preferences", len(preferences), "must be as many as nodes, %d", len(in.Nodes))
+	}
+	in.Nodes, in.Running, in.Jobs = slices.Clone(in.Nodes), slices.Clone(in.Running), slices.Clone(in.Jobs)
+	SetTiers(in.Nodes, preferences)
+	return Price(in, stakes)
+}
+
 // Price sets classes and prices of running jobs of in that have a stake, and multiplies priorities by a
 // power of two, whose exponent it returns, so that there are numbers below them: a start is worth more
 // than all that could be lost. Preempts of a job has bits of answers at first: it may preempt whoever is

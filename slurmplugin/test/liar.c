@@ -48,17 +48,6 @@ int aucsched_configure(int64_t handle, const char *settings)
 		AUCSCHED_EINVAL;
 }
 
-int aucsched_tiers(struct aucsched_node *nodes, const struct aucsched_preference *preferences, uint32_t len)
-{
-	return AUCSCHED_OK;
-}
-
-int aucsched_price(const struct aucsched_input *in, struct aucsched_running *running, struct aucsched_job *jobs,
-		   const struct aucsched_stake *stakes, uint32_t stakes_len)
-{
-	return strcmp(does, "shift") ? 3 : 64;
-}
-
 int aucsched_cycle(int64_t handle, const struct aucsched_input *in, struct aucsched_output *out)
 {
 	memset(decisions, 0, sizeof(decisions));
@@ -71,6 +60,7 @@ int aucsched_cycle(int64_t handle, const struct aucsched_input *in, struct aucsc
 	out->segments = segments;
 	out->victims = victims;
 	out->segments_len = out->victims_len = 1;
+	out->shift = strcmp(does, "shift") ? 3 : 64;
 	if (!strcmp(does, "abort")) {
 		fputs("fatal error: all is lost\nand more\n", stderr);
 		abort();

@@ -43,10 +43,10 @@ static int _decide(auc_library_t *library, uint32_t nodes_len,
 		   uint32_t jobs_len, struct aucsched_output *out)
 {
 	struct aucsched_input in = _machine(nodes_len, jobs_len);
-	int shift;
 
-	return auc_library_decide(library, &in, preferences, NULL, 0, out,
-				  &shift);
+	in.preferences = preferences;
+	in.preferences_len = nodes_len;
+	return auc_library_decide(library, &in, out);
 }
 
 static void _load(auc_library_t *library, const char *path)

@@ -94,17 +94,6 @@ int aucsched_configure(int64_t handle, const char *settings)
 	return AUCSCHED_OK;
 }
 
-int aucsched_tiers(struct aucsched_node *nodes, const struct aucsched_preference *preferences, uint32_t len)
-{
-	return AUCSCHED_OK;
-}
-
-int aucsched_price(const struct aucsched_input *in, struct aucsched_running *running, struct aucsched_job *jobs,
-		   const struct aucsched_stake *stakes, uint32_t stakes_len)
-{
-	return 0;
-}
-
 int aucsched_cycle(int64_t handle, const struct aucsched_input *in,
 		   struct aucsched_output *out)
 {
