@@ -18,6 +18,7 @@ import (
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/test/race"
 	"github.com/aucsched/aucsched/nodeset"
 )
 
@@ -48,75 +49,106 @@ func (m *metered) processorTime() time.Duration {
 	return time.Duration(m.used.Utime.Nano() + m.used.Stime.Nano())
 }
 
-// BenchmarkTail has cycles in a row in which the window changes: jobs end, others come. Nodes are below
-// leaves of 32, with four further resources, two of which jobs take by core and by GPU. It says what
-// part of the cycles take, in processor time, and in how many of a hundred something is allocated.
-// Begin with -benchtime 400x: the first 100 cycles do not count.
+// tail has cycles in a row in which the window changes: jobs end, others come. Nodes are below leaves
+// of 32, with four further resources, two of which jobs take by core and by GPU.
+type tail struct {
+	metered
+	cluster       *core.Cluster
+	clock         *fakeClock
+	random        *rand.Rand
+	jobs          int
+	next, waiting int
+	running       []string
+}
+
+func newTail(t testing.TB, nodes, jobs int) *tail {
+	o := core.Preset("default")
+	o.Window = jobs
+	auction, err := core.NewAuction(o, nil)
+	require.NoError(t, err)
+	x := &tail{metered: metered{Policy: auction}, clock: &fakeClock{midnight}, random: rand.New(rand.NewPCG(1, 1)), jobs: jobs}
+	x.cluster, err = core.NewCluster(core.ClusterOptions{Policy: &x.metered, Clock: x.clock.Now})
+	require.NoError(t, err)
+	switches := []nodeset.Switch{{Name: "root", Parent: -1}}
+	for l := range (nodes + 31) / 32 {
+		switches = append(switches, nodeset.Switch{Name: fmt.Sprint("leaf", l), Parent: 0})
+	}
+	require.NoError(t, x.cluster.SetTopology(switches))
+	for n := range nodes {
+		require.NoError(t, x.cluster.SetNode(core.Node{Name: fmt.Sprint("n", n), Capacity: nodeset.Capacity{Cores: 64, GPUs: 4},
+			Leaf: fmt.Sprint("leaf", n/32), Resources: map[string]int64{"memory": 512, "disk": 1000, "gpu-memory": 320, "net": 100}}))
+	}
+	return x
+}
+
+func (x *tail) cycle(t testing.TB) {
+	r := x.random
+	for ; x.waiting < 3*x.jobs/2; x.waiting++ {
+		j := drawnJob(r, x.next, 5)
+		j.Takes = map[string]nodeset.Use{"memory": {PerCore: 1 + r.Int64N(12)}, "disk": {PerNode: r.Int64N(500)},
+			"net": {PerNode: r.Int64N(50)}, "gpu-memory": {PerGPU: 20 * r.Int64N(4)}}
+		if r.IntN(2) == 0 {
+			j.Request = bids.Request{Cores: 1 + r.IntN(32)}
+		}
+		require.NoError(t, x.cluster.Submit(j))
+		x.next++
+	}
+	for range 1 + len(x.running)/30 {
+		if len(x.running) == 0 {
+			break
+		}
+		i := r.IntN(len(x.running))
+		require.NoError(t, x.cluster.Ended(x.running[i]))
+		x.running[i] = x.running[len(x.running)-1]
+		x.running = x.running[:len(x.running)-1]
+	}
+	x.clock.Advance(time.Minute)
+	cycle, err := x.cluster.Decide(context.Background())
+	require.NoError(t, err)
+	for _, s := range cycle.Starts {
+		x.running = append(x.running, s.Job)
+	}
+	x.waiting -= len(cycle.Starts)
+}
+
+// allocating is in how many cycles from the given one on something is allocated.
+func (x *tail) allocating(from int) (some int) {
+	for _, n := range x.allocs[from:] {
+		some += int(min(n, 1))
+	}
+	return some
+}
+
+// Jobs that ask for what nobody before them did need no memory of their own.
+func TestChangingWindowAllocatesNothingInSteadyState(t *testing.T) {
+	race.Allocates(t)
+	x := newTail(t, 128, 30)
+	for range 250 {
+		x.cycle(t)
+	}
+	require.Less(t, x.allocating(150), 25, "%v", x.allocs)
+	require.Greater(t, x.next, 500)
+}
+
+// BenchmarkTail says what part of the cycles take, in processor time, and in how many of a hundred
+// something is allocated. Begin with -benchtime 400x: the first 100 cycles do not count.
 func BenchmarkTail(b *testing.B) {
 	for _, size := range []struct{ nodes, jobs int }{{1024, 200}, {10_000, 500}} {
 		b.Run(fmt.Sprintf("N=%d/J=%d", size.nodes, size.jobs), func(b *testing.B) {
-			o := core.Preset("default")
-			o.Window = size.jobs
-			auction, err := core.NewAuction(o, nil)
-			require.NoError(b, err)
-			m, clock := &metered{Policy: auction}, &fakeClock{midnight}
-			c, err := core.NewCluster(core.ClusterOptions{Policy: m, Clock: clock.Now})
-			require.NoError(b, err)
-			switches := []nodeset.Switch{{Name: "root", Parent: -1}}
-			for l := range (size.nodes + 31) / 32 {
-				switches = append(switches, nodeset.Switch{Name: fmt.Sprint("leaf", l), Parent: 0})
-			}
-			require.NoError(b, c.SetTopology(switches))
-			for n := range size.nodes {
-				require.NoError(b, c.SetNode(core.Node{Name: fmt.Sprint("n", n), Capacity: nodeset.Capacity{Cores: 64, GPUs: 4},
-					Leaf: fmt.Sprint("leaf", n/32), Resources: map[string]int64{"memory": 512, "disk": 1000, "gpu-memory": 320, "net": 100}}))
-			}
-			r, next, waiting := rand.New(rand.NewPCG(1, 1)), 0, 0
-			var running []string
+			x := newTail(b, size.nodes, size.jobs)
 			for b.Loop() {
-				for ; waiting < 3*size.jobs/2; waiting++ {
-					j := drawnJob(r, next, 5)
-					j.Takes = map[string]nodeset.Use{"memory": {PerCore: 1 + r.Int64N(12)}, "disk": {PerNode: r.Int64N(500)},
-						"net": {PerNode: r.Int64N(50)}, "gpu-memory": {PerGPU: 20 * r.Int64N(4)}}
-					if r.IntN(2) == 0 {
-						j.Request = bids.Request{Cores: 1 + r.IntN(32)}
-					}
-					require.NoError(b, c.Submit(j))
-					next++
-				}
-				for range 1 + len(running)/30 {
-					if len(running) == 0 {
-						break
-					}
-					i := r.IntN(len(running))
-					require.NoError(b, c.Ended(running[i]))
-					running[i] = running[len(running)-1]
-					running = running[:len(running)-1]
-				}
-				clock.Advance(time.Minute)
-				cycle, err := c.Decide(context.Background())
-				require.NoError(b, err)
-				for _, s := range cycle.Starts {
-					running = append(running, s.Job)
-				}
-				waiting -= len(cycle.Starts)
+				x.cycle(b)
 			}
-			if len(m.cpu) <= 100 {
+			if len(x.cpu) <= 100 {
 				return
 			}
-			cpu := slices.Sorted(slices.Values(m.cpu[100:]))
+			cpu := slices.Sorted(slices.Values(x.cpu[100:]))
 			at := func(q float64) float64 { return float64(cpu[int(q*float64(len(cpu)-1))].Microseconds()) / 1000 }
 			b.ReportMetric(at(0.5), "p50-ms")
 			b.ReportMetric(at(0.99), "p99-ms")
 			b.ReportMetric(at(1), "max-ms")
-			some := 0
-			for _, n := range m.allocs[100:] {
-				if n > 0 {
-					some++
-				}
-			}
-			b.ReportMetric(100*float64(some)/float64(len(cpu)), "allocating-%")
-			b.ReportMetric(float64(len(running)), "running")
+			b.ReportMetric(100*float64(x.allocating(100))/float64(len(cpu)), "allocating-%")
+			b.ReportMetric(float64(len(x.running)), "running")
 		})
 	}
 }

@@ -64,6 +64,9 @@ func (c *Cache) Reset(t *nodeset.Table) (changed bool) {
 
 // Never returns why the machine can never meet s, which is valid, or "".
 func (c *Cache) Never(s *Spec) string {
+	if s.Loose(c.machine.idle) && !c.placer.Lacks(c.machine.idle, s) {
+		return "" // seen sooner than remembered
+	}
 	known, key := c.why.of(s), c.key(s)
 	why, ok := known[key]
 	if !ok {

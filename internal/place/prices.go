@@ -40,7 +40,8 @@ type Prices struct {
 	holds  []hold
 	bins   []sharedGPU       // GPUs in shared use, by node and number
 	whole  []nodeset.Segment // what comes free of them
-	frees  [][]free          // by node, by end
+	frees  []free
+	first  []int32 // by node: one more than the index in frees of what comes free there first; 0: nothing does
 	kinds  []Kind
 	weight int64 // of all kinds
 }
@@ -56,6 +57,7 @@ type free struct {
 	end   int64
 	cores uint16
 	gpus  uint8
+	next  int32 // as Prices.first
 }
 
 // Reset begins at second now, when so much is free and nothing has been told to run. base must not
@@ -63,10 +65,6 @@ type free struct {
 // are at most MaxKinds kinds, in any order.
 func (p *Prices) Reset(now int64, base *nodeset.Table, kinds []Kind) {
 	p.now, p.base, p.holds, p.bins = now, base, p.holds[:0], p.bins[:0]
-	p.frees = Resize(p.frees, base.Len())
-	for n := range p.frees {
-		p.frees[n] = p.frees[n][:0]
-	}
 	p.kinds, p.weight = append(p.kinds[:0], kinds...), 0
 	for i := range p.kinds {
 		k := &p.kinds[i]
@@ -91,10 +89,12 @@ func (p *Prices) Hold(segs []nodeset.Segment, end int64) {
 func (p *Prices) Settle() {
 	p.settleBins()
 	slices.SortStableFunc(p.holds, func(a, b hold) int { return cmp.Compare(a.end, b.end) })
-	for i := range p.holds {
-		for _, s := range p.holds[i].segs {
+	p.frees, p.first = p.frees[:0], append(p.first[:0], make([]int32, p.base.Len())...)
+	for _, h := range slices.Backward(p.holds) {
+		for _, s := range h.segs {
 			for n := s.First; n <= s.Last; n++ {
-				p.frees[n] = append(p.frees[n], free{p.holds[i].end, s.Cores, s.GPUs})
+				p.frees = append(p.frees, free{h.end, s.Cores, s.GPUs, p.first[n]})
+				p.first[n] = int32(len(p.frees))
 			}
 		}
 	}
@@ -115,10 +115,8 @@ func (p *Prices) costFrom(n int, has nodeset.Capacity, cores, gpus int, limit, f
 	}
 	end := at + min(limit, farthest)
 	sum := int64(0)
-	for _, f := range p.frees[n] {
-		if f.end >= end {
-			break
-		}
+	for i := p.first[n]; i > 0 && p.frees[i-1].end < end; i = p.frees[i-1].next {
+		f := &p.frees[i-1]
 		if f.end > at { // of what comes free at once the GPUs may be the last
 			sum += p.lost(c, g, cores, taken) * (f.end - at)
 		}
