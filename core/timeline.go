@@ -67,13 +67,13 @@ func (v *view) copyFrom(o *view) {
 	}
 }
 
-// least leaves what is free in o as well.
-func (v *view) least(o *view) {
+// least leaves what is free in o as well, of quotas and on the nodes of segs.
+func (v *view) least(o *view, segs []nodeset.Segment) {
 	for i, left := range o.left {
 		v.left[i] = min(v.left[i], left)
 	}
-	if v.nodes != nil {
-		v.nodes.SetLeast(0, v.nodes.Len()-1, v.nodes, o.nodes)
+	for i := 0; i < len(segs) && v.nodes != nil; i++ {
+		v.nodes.SetLeast(int(segs[i].First), int(segs[i].Last), v.nodes, o.nodes)
 	}
 }
 
@@ -301,11 +301,11 @@ func (p *claims) freeFrom(v *view, t, limit int64) {
 	p.throughout(v, t, limit)
 }
 
-// throughout leaves of v, what is free at second t, what stays so.
+// throughout leaves of v, what is free at second t, what stays so: on nodes only a claim that begins takes any.
 func (p *claims) throughout(v *view, t, limit int64) {
 	for i := range p.reserved {
 		if r := &p.reserved[i]; r.Start > t && r.Start < t+limit {
-			v.least(p.atStart(i))
+			v.least(p.atStart(i), r.Segs)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func (g *Generator) orderDraft(i, best int) bool {
 		case 1:
 			slices.SortStableFunc(d.order, func(a, b int32) int { return g.flexibility(g.jobs[a].easy) - g.flexibility(g.jobs[b].easy) })
 		case 2:
-			slices.SortStableFunc(d.order, func(a, b int32) int { return cmp.Compare(g.density(b), g.density(a)) })
+			slices.SortStableFunc(d.order, func(a, b int32) int { return cmp.Compare(g.jobs[b].density, g.jobs[a].density) })
 		}
 		return true
 	}
@@ -106,12 +106,16 @@ func (g *Generator) flexibility(j int32) int {
 func (g *Generator) findJobs() {
 	g.jobs = g.jobs[:0]
 	for j := 0; j < len(g.variants); {
-		x := job{int32(j), int32(NextJob(g.variants, j)), int32(j)}
-		for k := x.first + 1; k < x.to; k++ {
-			if g.specs[k].Nodes.Min > 0 && (g.specs[x.easy].Nodes.Min == 0 || g.flexibility(k) > g.flexibility(x.easy)) {
+		x, least := job{first: int32(j), to: int32(NextJob(g.variants, j)), easy: int32(j)}, math.Inf(1)
+		for k := x.first; k < x.to; k++ {
+			if g.specs[k].Nodes.Min == 0 {
+				continue
+			}
+			if least = min(least, g.needs(k)); g.specs[x.easy].Nodes.Min == 0 || g.flexibility(k) > g.flexibility(x.easy) {
 				x.easy = k
 			}
 		}
+		x.density = float64(g.variants[j].Priority) / least
 		g.jobs, j = append(g.jobs, x), int(x.to)
 	}
 }
@@ -198,17 +202,6 @@ func setGPUs(segs []nodeset.Segment, gpus int) {
 	for i := range segs {
 		segs[i].GPUs = uint8(gpus)
 	}
-}
-
-// density is the priority of job j for what it needs at least.
-func (g *Generator) density(j int32) float64 {
-	least, x := math.Inf(1), &g.jobs[j]
-	for k := x.first; k < x.to; k++ {
-		if g.specs[k].Nodes.Min > 0 {
-			least = min(least, g.needs(k))
-		}
-	}
-	return float64(g.variants[x.first].Priority) / least
 }
 
 // needs is which part of all free cores and GPUs variant j needs.

@@ -64,7 +64,10 @@ type Generator struct {
 
 // job is a job of the window: its variants, and that of the valid ones with the fewest special
 // wishes, which says when a draft that serves the hard jobs first comes to it.
-type job struct{ first, to, easy int32 }
+type job struct {
+	first, to, easy int32
+	density         float64 // its priority for what it needs at least
+}
 
 // A draft is a schedule of the whole window made job after job, each on what the earlier ones left.
 // The papers' "SLURM bids" (aucsched1, section 5) come from one draft in queue order; several

@@ -147,12 +147,15 @@ func (s *Search) find(seed uint64) {
 
 // unpassed puts a job before the first of lesser weight whose place would do for it.
 func (s *Search) unpassed(order []int32) {
-	for to := s.fixed + 1; s.weighed && to < len(order); to++ {
+	for to, least := s.fixed, math.Inf(1); s.weighed && to < len(order); to++ {
 		job, inside := &s.Jobs[order[to]], s.inside[int(order[to])*len(order):]
 		worse := func(i int32) bool { return s.Jobs[i].Weight < job.Weight && inside[i] }
-		if at := slices.IndexFunc(order[s.fixed:to], worse); at >= 0 {
-			move(order, to, s.fixed+at)
+		if least < job.Weight { // of those before it
+			if at := slices.IndexFunc(order[s.fixed:to], worse); at >= 0 {
+				move(order, to, s.fixed+at)
+			}
 		}
+		least = min(least, job.Weight)
 	}
 }
 
