@@ -122,10 +122,10 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 	needsBids := w.next == len(s.Pending) && len(w.passed) == 0 && !whole
 	if guarded { // the walk over the queue asks for no more
 		r.claims.reset(s, w.quotas.book.Unit)
-		b.make(&r.space, w.variants, true, a.clock.stop(quarter))
+		b.make(&r.space, w.variants, market.Options{BestDraft: true, Stop: a.clock.stop(quarter)})
 	}
 	if !guarded || (needsBids && len(b.book.Bids) == 0) {
-		b.make(&r.space, w.variants, false, a.clock.stop(quarter))
+		b.make(&r.space, w.variants, market.Options{Stop: a.clock.stop(quarter)})
 	}
 	if needsBids && len(b.book.Bids) == 0 && b.book.Asked == len(w.variants) && !w.scarce.ranges {
 		return false, nil
@@ -142,12 +142,7 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 			return false, err
 		}
 		required = r.required()
-		if r.settled(s, w) { // others need not bid
-			b.make(&r.space, w.variants, false, func() bool { return true })
-			b.book.Asked = len(w.variants)
-		} else {
-			b.make(&r.space, w.variants, false, a.clock.stop(half))
-		}
+		b.make(&r.space, w.variants, market.Options{FixedOnly: r.settled(s, w), Stop: a.clock.stop(half)})
 	}
 	if err := a.model.make(&r.space, w.variants, w, &b.book, required); err != nil {
 		return false, fmt.Errorf("model: %w", err)

@@ -182,7 +182,8 @@ func TestRunningJobsThatHoldNothing(t *testing.T) {
 	require.ErrorContains(t, a.Decide(context.Background(), s, Limits{}, &p), "running job R7: node 0 would have 5 of 4 cores")
 }
 
-// TestSettled: where one job takes the last cores, others need not bid; but one that takes none does.
+// TestSettled: where the jobs that have to start take the last cores, others do not bid; but one that
+// takes none does.
 func TestSettled(t *testing.T) {
 	nodes, err := nodeset.NewUniform(3, nodeset.Capacity{Cores: 4, GPUs: 1})
 	require.NoError(t, err)
@@ -200,4 +201,10 @@ func TestSettled(t *testing.T) {
 		require.Equal(t, c.more.MinGPUs > 0, p.Decisions[2].Start)
 		require.Equal(t, c.bids, p.Stats.Bids)
 	}
+	require.NoError(t, nodes.Release([]nodeset.Segment{{First: 0, Last: 0, Cores: 1}}))
+	busy = []nodeset.Segment{{First: 0, Last: 0, Cores: 3}, {First: 1, Last: 1, Cores: 4}, {First: 2, Last: 2, Cores: 3}}
+	s := &Snapshot{Nodes: nodes, Running: []Running{{ID: "R", End: 50, Segs: busy}}, Pending: queue(40, one, one, one, one, one)}
+	p := decide(t, Preset("default"), s)
+	require.True(t, p.Decisions[0].Start && p.Decisions[1].Start)
+	require.Equal(t, 4, p.Stats.Bids, "two jobs on two nodes")
 }

@@ -16,12 +16,10 @@ type bidding struct {
 	prices *place.Prices
 }
 
-// make has the book hold all bids, or with draft what the jobs get in the best draft, and no more.
-func (b *bidding) make(space *market.Space, variants []market.Variant, draft bool, stop func() bool) {
-	b.gen.Generate(space, variants, market.Options{
-		MaxBidsPerJob: b.opts.MaxBidsPerJob, Drafts: b.opts.Drafts, BestDraft: draft,
-		ContiguousOnly: b.opts.ContiguousOnly, Stop: stop, Prices: b.prices,
-	}, &b.book)
+// make has the book hold the bids of who, of which the rest of the options is filled in.
+func (b *bidding) make(space *market.Space, variants []market.Variant, who market.Options) {
+	who.MaxBidsPerJob, who.Drafts, who.ContiguousOnly, who.Prices = b.opts.MaxBidsPerJob, b.opts.Drafts, b.opts.ContiguousOnly, b.prices
+	b.gen.Generate(space, variants, who, &b.book)
 }
 
 // unasked reports whether the time was over before job j of the window had made its bids, and it has none.

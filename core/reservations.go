@@ -86,15 +86,20 @@ func (r *reservations) walk(s *Snapshot, w *window, draft *market.Book, stop fun
 	return nil
 }
 
-// settled reports whether one job has to start, and has all free cores wherever it does.
+// settled reports whether the jobs that have to start take all free cores, wherever they do.
 func (r *reservations) settled(s *Snapshot, w *window) bool {
-	if len(r.claims.starts) != 1 || slices.ContainsFunc(w.jobs, (*Job).mayBeCoreless) {
+	if slices.ContainsFunc(w.jobs, (*Job).mayBeCoreless) {
 		return false
 	}
-	ways := w.variantsOf(r.claims.starts[0].Job)
-	spec := &ways[0].Spec
 	cores, _ := s.Nodes.SumFree()
-	return len(ways) == 1 && spec.Plain() && spec.Parts == nil && spec.LeastCores() == cores && spec.GPUs.PerNode.Max == 0
+	for i := range r.claims.starts {
+		ways := w.variantsOf(r.claims.starts[i].Job)
+		if len(ways) > 1 || ways[0].Spec.Parts != nil {
+			return false
+		}
+		cores -= ways[0].Spec.LeastCores()
+	}
+	return cores == 0
 }
 
 // markDraft notes what the jobs bid in the draft that is worth most.

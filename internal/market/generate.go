@@ -22,6 +22,9 @@ func (g *Generator) Generate(space *Space, variants []Variant, o Options, book *
 		if s.Blocks > 0 {
 			s.Blocks++
 		}
+		if o.FixedOnly && len(variants[i].Fixed) == 0 {
+			s = place.Spec{}
+		}
 		narrow(&space.Quotas, &s, variants[i].Crosses)
 		g.specs = append(g.specs, s)
 	}

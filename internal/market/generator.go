@@ -20,6 +20,8 @@ type Options struct {
 	// BestDraft has the book hold the best draft only: of each job the bid that this consists of. It
 	// is for those who only want to know where the jobs could be, and takes a part of the time.
 	BestDraft bool
+	// FixedOnly is for when nobody but those with a Fixed allocation can start: others make no bids.
+	FixedOnly bool
 	// ContiguousOnly leaves class C out, as in aucsched1's "contigonlybids" runs.
 	ContiguousOnly bool
 	// Stop, if not nil, is asked once a job; when it says true, the generator makes

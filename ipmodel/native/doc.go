@@ -4,12 +4,13 @@
 //
 // A solve goes through these stages, each in a file of its own:
 //
-//	reduce.go   drops what can't matter: rows that can't bind, columns that can't fit;
-//	            dominated.go rows that others imply
+//	reduce.go   drops what can't matter: rows that can't bind or that others imply,
+//	            columns that can't fit
 //	prices.go   Lagrangian relaxation of the capacity rows. The multipliers are
 //	            prices of a node's cores and GPUs; they decompose the problem by job
 //	            and give an upper bound, proven in integer arithmetic
 //	construct.go a first choice: the caller's, or greedy by worth net of prices
+//	assign.go   the best choice and its proof, where each job takes as much of one node
 //	anneal.go   simulated annealing from the best choice so far, whose moves are
 //	            eject.go's: a column goes in, those in its way go out
 //	rank.go     an order of the columns by the prices, which are tried more often

@@ -135,6 +135,10 @@ func (s *solver) begin(work int64) {
 	}
 	s.search.construct(&s.search.best)
 	h.best.copyFrom(&s.search.best)
+	if h.assign(turn) {
+		s.exchange()
+		return
+	}
 	h.descend(turn)
 	h.cur.clear(&s.p)
 	h.construct(&h.cur)

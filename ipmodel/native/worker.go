@@ -18,6 +18,7 @@ type worker struct {
 	p      problem // shared with the other worker: nobody changes it
 	prices prices
 	all    enumeration
+	flow   assignment
 	best   solution // the best choice that this worker knows
 	cur    solution
 	pack   packing // the annealing's choice
