@@ -118,6 +118,20 @@ type enumeration struct {
 	spent  int64 // units of work
 }
 
+// assignment settles models in which a column takes room in one row at most, and all columns of a row
+// take as much: windows of jobs of one core each, say, or of one GPU. The best choice of such a model is a
+// flow of most worth, and a choice is one if no groups can change places in a circle with a gain (Klein
+// 1967). It starts with the best choice known, and keeps it if it is a best one.
+type assignment struct {
+	need []int64 // by row: what a column takes there
+	// By place, which is a row, or one of the two behind: room for all, and where groups without a column are.
+	gain []int64 // of a chain of groups that ends there, each moving to where the next one leaves
+	from []int32 // where the last of them moves away
+	who  []int32 // that group; -1: nobody, as there is room
+	col  []int32 // and its column here; -1: none
+	seen []bool
+}
+
 // level is a group that is decided for the time being.
 type level struct {
 	group int32
