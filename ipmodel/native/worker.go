@@ -119,9 +119,9 @@ type enumeration struct {
 }
 
 // assignment settles models in which a column takes room in one row at most, and all columns of a row
-// take as much: windows of jobs of one core each, say, or of one GPU. The best choice of such a model is a
-// flow of most worth, and a choice is one if no groups can change places in a circle with a gain (Klein
-// 1967). It starts with the best choice known, and keeps it if it is a best one.
+// take as much. Those are windows of jobs of one core each, say, or of one GPU. Their best choice is a
+// flow of most worth: one in which no groups can change places in a circle with a gain (Klein 1967).
+// It starts with the best choice known, and keeps it if it is a best one.
 type assignment struct {
 	need []int64 // by row: what a column takes there
 	// By place, which is a row, or one of the two behind: room for all, and where groups without a column are.
