@@ -122,10 +122,8 @@ func (g *Generator) findJobs() {
 
 // runDraft gives each job in the draft's order a place on what those before it have left. It is met in
 // the way that it likes best, with the most GPUs of a range that there are; in a thrifty draft in the
-// cheapest way.
+// cheapest way. At last all is given back.
 func (g *Generator) runDraft(d *draft, thrifty bool) {
-	g.rest.Reset(g.space.Now, g.space.Left)
-	g.rest.Limit(&g.space.Quotas)
 	d.got = append(d.got[:0], make([]share, len(g.variants))...)
 	d.segs, d.worth, d.lost = d.segs[:0], 0, len(d.order)
 	for _, j := range d.order {
@@ -142,6 +140,11 @@ func (g *Generator) runDraft(d *draft, thrifty bool) {
 		}
 	}
 	g.raiseGPUs(d)
+	for j, x := range d.got {
+		if !x.empty() { // the next draft, and bids, begin with all again
+			g.rest.Return(&g.variants[j].Spec, d.segs[x.first:x.last], g.variants[j].Crosses)
+		}
+	}
 }
 
 // tryInDraft gives variant j a place on what is left, if there is one.

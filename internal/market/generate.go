@@ -29,8 +29,8 @@ func (g *Generator) Generate(space *Space, variants []Variant, o Options, book *
 		g.specs = append(g.specs, s)
 	}
 	g.findJobs()
-	g.views.Reset(space.Now, space.Left)
-	g.views.Limit(&space.Quotas)
+	g.rest.Reset(space.Now, space.Left)
+	g.rest.Limit(&space.Quotas)
 	g.scans.scans.Reset()
 	if g.nodes == nil {
 		g.nodes = make(nodeSets)
@@ -91,7 +91,7 @@ func (g *Generator) bidKept(j int) {
 // bidOffer bids what was offered to job j, unless a reservation is in the way.
 func (g *Generator) bidOffer(j int) {
 	offer := g.variants[j].Offer
-	if len(offer) == 0 || !g.views.View(g.variants[j].Crosses).FitsWith(offer, g.specs[j].More()) {
+	if len(offer) == 0 || !g.rest.View(g.variants[j].Crosses).FitsWith(offer, g.specs[j].More()) {
 		return
 	}
 	from := len(g.book.Segs)
@@ -154,7 +154,7 @@ func (g *Generator) bidParts(j int) {
 	for turn := range min(g.bidsLeft(j), partTurns) {
 		o := place.PartsOptions{Layout: ownLayout(s, place.PackUp), MostGPUs: turn%2 == 0, Turn: turn / 2, Fast: turn > 0}
 		from := len(g.book.Segs)
-		segs, ok := g.placer.PlaceParts(g.book.Segs, g.viewOf(j), s, o, g.views.Quotas(), a.Crosses)
+		segs, ok := g.placer.PlaceParts(g.book.Segs, g.viewOf(j), s, o, g.rest.Quotas(), a.Crosses)
 		if g.book.Segs = segs; ok {
 			g.add(j, from)
 		} else if turn == 0 {
@@ -382,7 +382,7 @@ func (g *Generator) bidShares(j, room int) {
 // findBerths sets g.berths to all places of variant j, the tightest first.
 func (g *Generator) findBerths(j int) {
 	s, a := &g.specs[j], &g.variants[j]
-	share, r, t := g.space.Now.ShareOf(s.More()), g.views.View(a.Crosses), g.viewOf(j)
+	share, r, t := g.space.Now.ShareOf(s.More()), g.rest.View(a.Crosses), g.viewOf(j)
 	resource, _ := r.Shares()
 	g.berths = g.berths[:0]
 	for _, set := range g.setsOf(j, 0).sets {

@@ -43,15 +43,14 @@ type Generator struct {
 	opts     Options
 	book     *Book
 
-	rest     place.Residual
+	rest     place.Residual // what a draft leaves; all that is free when none is made
 	placer   place.Placer
 	drafts   []draft
 	favoured []bool // by job: those that a draft has moved to the front
 	jobs     []job
-	turn     []int32        // a job's variants in the order in which a draft tries them
-	raising  bool           // bids get all free GPUs of their nodes
-	part     place.Spec     // scratch
-	views    place.Residual // never taken from: the full views of the space
+	turn     []int32    // a job's variants in the order in which a draft tries them
+	raising  bool       // bids get all free GPUs of their nodes
+	part     place.Spec // scratch
 	scans    scanCache
 	nodes    nodeSets
 	spans    []place.Span
@@ -156,7 +155,7 @@ func (g *Generator) add(j, from int) int32 {
 // nameBins has an allocation of variant j name the GPU of its share, if it asks for one and none is
 // named.
 func (g *Generator) nameBins(j int, segs []nodeset.Segment) bool {
-	uses, view := g.specs[j].More(), g.views.View(g.variants[j].Crosses)
+	uses, view := g.specs[j].More(), g.rest.View(g.variants[j].Crosses)
 	if g.space.Now.ShareOf(uses) == 0 {
 		return true
 	}
@@ -177,7 +176,7 @@ func (g *Generator) rate(a *Variant, s *place.Spec, segs []nodeset.Segment) Bid 
 		return g.rateParts(a, s, segs)
 	}
 	gpus := int(place.LeastGPUs(segs))
-	sets := g.scans.get(keyOf(a, s, gpus), g.views.For(s, a.Crosses))
+	sets := g.scans.get(keyOf(a, s, gpus), g.rest.For(s, a.Crosses))
 	if s.Below != nil && g.sprawl.Of(s.Below.Tree, 1, segs) == 1 {
 		sets = g.cutSets(keyOf(a, s, gpus), a, s)
 	}
@@ -225,7 +224,7 @@ func (g *Generator) lowerBySpare(f float64, s nodeset.Segment, share int64) floa
 
 // viewOf is what job j may take of all that is free.
 func (g *Generator) viewOf(j int) *nodeset.Table {
-	return g.views.For(&g.specs[j], g.variants[j].Crosses)
+	return g.rest.For(&g.specs[j], g.variants[j].Crosses)
 }
 
 // setsOf are the nodesets that job j may use with k GPUs a node, on its tiers up to g.tier.
@@ -236,7 +235,7 @@ func (g *Generator) setsOf(j, k int) *scan {
 // cutSets is the scan of a key, cut where the leaf changes.
 func (g *Generator) cutSets(key scanKey, a *Variant, s *place.Spec) *scan {
 	key.tree = s.Tree()
-	return g.scans.get(key, g.views.For(s, a.Crosses))
+	return g.scans.get(key, g.rest.For(s, a.Crosses))
 }
 
 func (g *Generator) tierKey(j, k int) scanKey {

@@ -254,6 +254,7 @@ func (p *Placer) findSpots(t *nodeset.Table, s *Spec) {
 	p.sets = append(p.sets[:0], nodeset.Set{Last: int32(t.Len() - 1), Cores: cores})
 	p.survey(&x.sum, t)
 	x.spots = append(x.spots[:0], p.spotsOf(&x.sum, min(int(s.Parts.Within), s.Parts.Tree.Levels()))...)
+	slices.SortFunc(x.spots, func(a, b Spot) int { return p.compareSpots(&x.sum, a, b) })
 }
 
 // setBelow sets x.below to the nodes below a switch.

@@ -92,14 +92,14 @@ func (p *Placer) Spots(s *Spec, t *nodeset.Table, sets []nodeset.Set) []Spot {
 	p.survey(s, t)
 	for level := 1; level <= s.Below.Tree.Levels(); level++ {
 		if spots := p.spotsOf(s, level); len(spots) > 0 {
+			slices.SortFunc(spots, func(a, b Spot) int { return p.compareSpots(s, a, b) })
 			return spots
 		}
 	}
 	return nil
 }
 
-// spotsOf are the switches of a level below which s may have room, the tightest first, without
-// those that have no more below them than one of the level before.
+// spotsOf are the switches of a level below which s may have room, in their order.
 func (p *Placer) spotsOf(s *Spec, level int) []Spot {
 	x := &p.tree
 	x.spots = x.spots[:0]
@@ -112,18 +112,14 @@ func (p *Placer) spotsOf(s *Spec, level int) []Spot {
 			x.spots = append(x.spots, Spot{int32(level), int32(k)})
 		}
 	}
-	if len(x.spots) > 1 {
-		slices.SortFunc(x.spots, func(a, b Spot) int {
-			return cmp.Or(p.compareSpots(s, level, a.Switch, b.Switch), cmp.Compare(a.Switch, b.Switch))
-		})
-	}
 	return x.spots
 }
 
 // compareSpots puts the switch of a level first that has least below it; of equals the one below
 // which of the next level up has, so that what is broken already is broken.
-func (p *Placer) compareSpots(s *Spec, level int, a, b int32) int {
-	for ; level <= s.Below.Tree.Levels() && a != b; level++ {
+func (p *Placer) compareSpots(s *Spec, x, y Spot) int {
+	a, b := x.Switch, y.Switch
+	for level := int(x.Level); level <= s.Below.Tree.Levels() && a != b; level++ {
 		rooms := p.tree.rooms[level-1]
 		if c := compareRooms(s, rooms[a], rooms[b]); c != 0 {
 			return c
@@ -132,7 +128,7 @@ func (p *Placer) compareSpots(s *Spec, level int, a, b int32) int {
 			a, b = s.Below.Tree.Above(level)[a], s.Below.Tree.Above(level)[b]
 		}
 	}
-	return 0
+	return cmp.Compare(x.Switch, y.Switch)
 }
 
 // compareRooms puts the smaller first: that with fewer nodes, or fewer cores if it is these that
@@ -151,8 +147,10 @@ func (p *Placer) below(dst []nodeset.Segment, t *nodeset.Table, s *Spec, l Layou
 	}
 	p.survey(s, t)
 	for level := 1; level <= s.Below.Tree.Levels(); level++ {
-		for _, spot := range p.spotsOf(s, level) {
-			if dst, ok := p.At(dst, t, s, spot, l, gpus); ok {
+		for spots := p.spotsOf(s, level); len(spots) > 0; spots = spots[1:] { // the first mostly has a place
+			least := slices.MinFunc(spots, func(a, b Spot) int { return p.compareSpots(s, a, b) })
+			spots[slices.Index(spots, least)] = spots[0]
+			if dst, ok := p.At(dst, t, s, least, l, gpus); ok {
 				return dst, true
 			}
 		}
