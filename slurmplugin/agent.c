@@ -84,7 +84,7 @@ static auc_waits_t waits;	/* for places that are kept until others have ended */
 static bool asks;		/* there is somebody left to ask about: see overdue.c */
 static time_t looked;		/* of the last snapshot, if it led to no start though there was time; or 0 */
 static int64_t looked_us;	/* when that was, by the monotonic clock */
-static auc_starts_t starts;	/* with jobs that were suspended before they were launched */
+static auc_starts_t starts = { .status = &status }; /* with jobs that were suspended before they were launched */
 static bool state_unrepaired = true;	/* no keeper has looked at it yet */
 static char *state_dir;
 static char *sched_params;	/* that the settings were read from */
@@ -858,11 +858,6 @@ static void _write_status(int64_t now_ms, bool at_once)
 	if (!status.journal)
 		status.journal = "on";
 	status.saves_failed = auc_keeper_failed();
-	status.started = starts.started;
-	status.starts_failed = starts.failed;
-	status.misses = starts.misses;
-	status.readers = starts.readers;
-	status.holders = starts.holders;
 	auc_status_write(&status, &settings, &library, &snapshot, state_dir);
 }
 

@@ -80,16 +80,18 @@ extern void auc_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
 
 /* ---- Settings that are yes or no ---- */
 
-/* The next value with the key from *at on, which is moved behind it. RET false if there is none */
+/* The next value with the key, which has neither comma nor blank, from *at on, which is moved behind it. RET false if there is none */
 static bool _next(const char **at, const char *key, word_t *value)
 {
+	size_t len = strlen(key);
+
 	while (*at && **at) {
 		word_t word = { *at, strcspn(*at, ", ") };
 
 		*at += word.len;
 		*at += strspn(*at, ", ");
-		if (auc_begins(word, key)) {
-			*value = auc_after(word, strlen(key));
+		if (!strncmp(word.at, key, len)) {
+			*value = (word_t) { word.at + len, word.len - len };
 			return true;
 		}
 	}

@@ -61,6 +61,7 @@
 #include "src/common/xmalloc.h"
 #include "src/common/xstring.h"
 #if AUC_VERSION_AT_LEAST(23, 2)
+#include "src/common/job_features.h"
 #include "src/interfaces/gres.h"
 #include "src/interfaces/topology.h"
 #include "src/interfaces/preempt.h"
@@ -526,6 +527,11 @@ static inline bool auc_has_several_qos(const job_record_t *job_ptr)
 {
 	return AUC_FROM_24_11(job_ptr->qos_list, false);
 }
+
+/* All nodes of a job have the same one of these features. */
+#if !AUC_VERSION_AT_LEAST(23, 2)
+#define FEATURE_OP_MOR FEATURE_OP_XOR
+#endif
 
 /* Which of its feature lists a job is scheduled by; preferred ones are not ours. */
 static inline void auc_use_features(job_record_t *job_ptr)

@@ -235,21 +235,27 @@ static char *_gpus_of_nodes(void)
 	return text;
 }
 
+/* As auc_library_request(). */
+static int _read(auc_call_number_t call, const char *text, uint32_t cpus_per_task, auc_gpus_t *range,
+		 char *words, size_t len)
+{
+	char *nodes = _gpus_of_nodes();
+	int rc = auc_library_request(_get_reader(), call, slurm_conf.sched_params, text, cpus_per_task,
+				     nodes, range, words, len);
+
+	_put_reader(rc ? "a request is refused" : NULL);
+	xfree(nodes);
+	return rc;
+}
+
 /* IN/OUT note - the comment that keeps the range */
 static int _take_range(job_desc_msg_t *job_desc, char **note, char **err_msg)
 {
-	char **asked = &job_desc->tres_per_node, *nodes, *single, words[512];
+	char **asked = &job_desc->tres_per_node, *single, words[512];
 	auc_gpus_t range = { 0 };
-	int rc = SLURM_SUCCESS;
 
-	if (*asked && strchr(*asked, '-')) {
-		nodes = _gpus_of_nodes();
-		rc = auc_library_range(_get_reader(), slurm_conf.sched_params, *asked,
-				       nodes, &range, words, sizeof(words));
-		_put_reader(rc ? "a range of GPUs is refused" : NULL);
-		xfree(nodes);
-	}
-	if (rc)
+	if (*asked && strchr(*asked, '-') &&
+	    _read(AUC_CALL_RANGE, *asked, 0, &range, words, sizeof(words)))
 		return _refuse_submit(err_msg, xstrdup(words), ESLURM_INVALID_GRES);
 	auc_note_drop(note, AUC_RANGE_NOTE);
 	if (!range.high)
@@ -282,20 +288,14 @@ static int _take_alternatives(job_desc_msg_t *job_desc, char **err_msg)
 {
 	uint32_t cpus_per_task = (job_desc->cpus_per_task == NO_VAL16) ? 1 :
 		MAX(job_desc->cpus_per_task, 1);
-	char **comment = &job_desc->admin_comment, note[2048] = "", *nodes;
-	int rc;
+	char **comment = &job_desc->admin_comment, note[2048] = "";
+	auc_gpus_t none;
 
 	auc_note_drop(comment, AUC_ALTERNATIVES_NOTE);
 	auc_note_drop(comment, AUC_FIRST_NOTE);
 	if (!job_desc->script || !strstr(job_desc->script, "#AUCSCHED"))
 		return SLURM_SUCCESS;
-	nodes = _gpus_of_nodes();
-	rc = auc_library_alternatives(_get_reader(), slurm_conf.sched_params,
-				      job_desc->script, cpus_per_task, nodes, note,
-				      sizeof(note));
-	_put_reader(rc ? "a script could not be read for alternatives" : NULL);
-	xfree(nodes);
-	if (rc)
+	if (_read(AUC_CALL_ALTERNATIVES, job_desc->script, cpus_per_task, &none, note, sizeof(note)))
 		return _refuse_submit(err_msg, xstrdup(note), EINVAL);
 	if (note[0])
 		auc_note_set(comment, AUC_ALTERNATIVES_NOTE, note);

@@ -288,30 +288,21 @@ static job_record_t *_running(uint32_t job_id, time_t start)
 static void _end(job_record_t *job_ptr, const auc_run_t *run)
 {
 	uint32_t base = run->state & JOB_STATE_BASE, code = run->exit_code;
-	uid_t uid = slurm_conf.slurm_user_id;
+	bool requeued = base == JOB_PENDING, node_failed = base == JOB_NODE_FAIL;
 
 	info("aucsched: %pJ had ended (%s) when slurmctld was killed, and this was not saved yet",
 	     job_ptr, job_state_string(base));
-	switch (base) {
-	case JOB_PENDING:	/* requeued */
-		(void) auc_job_complete(job_ptr, uid, true, false, code);
-		break;
-	case JOB_COMPLETE:
-	case JOB_FAILED:
-	case JOB_OOM:
-		(void) auc_job_complete(job_ptr, uid, false, false, code);
-		break;
-	case JOB_TIMEOUT:	/* job_complete() tells by the time */
+	if (base == JOB_TIMEOUT) {	/* job_complete() tells by the time */
 		job_ptr->end_time = job_ptr->start_time;
-		(void) auc_job_complete(job_ptr, uid, false, false, 0);
-		break;
-	case JOB_NODE_FAIL:
+		code = 0;
+	} else if (node_failed) {
 		job_ptr->exit_code = code;
-		(void) auc_job_complete(job_ptr, uid, false, true, code);
-		break;
-	default:		/* NO_VAL stands for a cancelled one */
-		(void) auc_job_complete(job_ptr, uid, false, false, NO_VAL);
+	} else if (!requeued && (base != JOB_COMPLETE) && (base != JOB_FAILED) &&
+		   (base != JOB_OOM)) {
+		code = NO_VAL;		/* which stands for a cancelled one */
 	}
+	(void) auc_job_complete(job_ptr, slurm_conf.slurm_user_id, requeued,
+				node_failed, code);
 }
 
 static suspect_t *_new_suspect(const job_record_t *job_ptr, const char *node)

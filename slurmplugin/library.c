@@ -437,36 +437,22 @@ extern int auc_library_settings(auc_library_t *library, const char *params,
 		_fail(library, "the library does not read SchedulerParameters");
 }
 
-extern int auc_library_alternatives(auc_library_t *library,
-				    const char *params, const char *script,
-				    uint32_t cpus_per_task, const char *types,
-				    char *buf, size_t len)
-{
-	auc_call_t *call = _begin(library, AUC_CALL_ALTERNATIVES);
-
-	snprintf(buf, len, "aucsched: alternatives can't be read here now: slurmctld's log says why");
-	if (!call)
-		return SLURM_ERROR;
-	call->text = _put_text(call, script);
-	call->len = cpus_per_task;
-	call->types = _put_text(call, types);
-	call->params = _put_text(call, params);
-	return _ask_text(library, buf, len);
-}
-
-extern int auc_library_range(auc_library_t *library, const char *params,
-			     const char *gres, const char *nodes,
-			     auc_gpus_t *range, char *buf, size_t len)
+extern int auc_library_request(auc_library_t *library, auc_call_number_t number,
+			       const char *params, const char *text,
+			       uint32_t cpus_per_task, const char *nodes,
+			       auc_gpus_t *range, char *buf, size_t len)
 {
 	auc_call_t *call;
 	int rc;
 
-	snprintf(buf, len, "aucsched: a range of GPUs can't be read here now: slurmctld's log says why");
-	if (!(call = _begin(library, AUC_CALL_RANGE)))
+	snprintf(buf, len, "aucsched: %s can't be read here now: slurmctld's log says why",
+		 (number == AUC_CALL_RANGE) ? "ranges of GPUs" : "alternatives");
+	if (!(call = _begin(library, number)))
 		return SLURM_ERROR;
-	call->params = _put_text(call, params);
-	call->text = _put_text(call, gres);
+	call->text = _put_text(call, text);
+	call->len = cpus_per_task;
 	call->types = _put_text(call, nodes);
+	call->params = _put_text(call, params);
 	rc = _ask_text(library, buf, len);
 	*range = call->gpus;
 	range->type[AUC_TYPE_SIZE - 1] = '\0';

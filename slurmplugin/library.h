@@ -63,18 +63,14 @@ extern int auc_library_settings(auc_library_t *library, const char *params,
 				size_t len);
 
 /*
- * aucsched_alternatives(). IN params - SchedulerParameters; nodes - their GPUs; may be NULL
- * OUT buf - the note or, on an error, words for the user
+ * What a job asks for beyond Slurm: aucsched_alternatives() of its script, AUC_CALL_ALTERNATIVES, or
+ * aucsched_range() of its gres, AUC_CALL_RANGE. IN params - SchedulerParameters; nodes - their GPUs; may be NULL
+ * OUT range - of the latter; buf - the note or, on an error, words for the user
  */
-extern int auc_library_alternatives(auc_library_t *library,
-				    const char *params, const char *script,
-				    uint32_t cpus_per_task, const char *nodes,
-				    char *buf, size_t len);
-
-/* aucsched_range(). OUT buf - on an error, words for the user */
-extern int auc_library_range(auc_library_t *library, const char *params,
-			     const char *gres, const char *nodes,
-			     struct aucsched_gpus *range, char *buf, size_t len);
+extern int auc_library_request(auc_library_t *library, auc_call_number_t call,
+			       const char *params, const char *text,
+			       uint32_t cpus_per_task, const char *nodes,
+			       struct aucsched_gpus *range, char *buf, size_t len);
 
 /* aucsched_invasic(). OUT out - its texts are in buf; or, on an error, buf has words for the user */
 extern int auc_library_invasic(auc_library_t *library,

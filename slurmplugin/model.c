@@ -35,13 +35,7 @@ extern bool auc_are_alike(const job_record_t *a, const job_record_t *b)
 		 (cores == others));
 }
 
-/*
- * A job as the auction sees it, or why it is left to Slurm: see model.h. docs/reference/slurm-jobs.md
- * has the table of the words returned here.
- *
- * What is not understood is left to Slurm: a rule below has to say why a request can
- * be modelled, never why it can't.
- */
+/* What is not understood is left to Slurm: a rule below has to say why a request can be modelled, never why it can't. */
 
 const char auc_unread[] = "unread";
 
@@ -318,12 +312,22 @@ static const char *_model_gres(job_record_t *job_ptr, part_record_t *part_ptr,
 
 /* ---- features ---- */
 
-/* Names joined by & alone, or by | alone: no counts, no parentheses. */
-static bool _simple_features(const char *features)
+extern uint8_t auc_features(const job_record_t *job_ptr, int *len)
 {
-	bool all = strchr(features, '&') || strchr(features, ',');
+	uint8_t op = FEATURE_OP_AND;
+	job_feature_t *feature;
 
-	return !strpbrk(features, "[]()*!") && !(all && strchr(features, '|'));
+	*len = 0;
+	if (job_ptr->details->features && !job_ptr->details->feature_list)
+		return FEATURE_OP_XAND;
+	AUC_EACH(feature, job_ptr->details->feature_list) {
+		if (!*len && (feature->op_code != FEATURE_OP_END))
+			op = feature->op_code;
+		if (((feature->op_code != op) && (feature->op_code != FEATURE_OP_END)) ||
+		    feature->count || feature->paren || strchr(feature->name, '!') || (++*len > UINT8_MAX))
+			return FEATURE_OP_XAND;
+	}
+	return op;
 }
 
 /* ---- cores and nodes ---- */
@@ -472,25 +476,20 @@ static const extent_t *_extent(const part_record_t *part_ptr)
 	return extent;
 }
 
-static bool _is_limit(uint32_t most)
+static uint32_t _or_0(uint32_t value)
 {
-	return (most != INFINITE) && (most != NO_VAL);
+	return ((value == NO_VAL) || (value == INFINITE)) ? 0 : value;
 }
 
 extern uint32_t auc_most_cpus(const part_record_t *part_ptr)
 {
-	uint32_t most = part_ptr->max_cpus_per_node;
-	uint32_t of_socket = auc_most_of_socket(part_ptr);
+	uint32_t most = _or_0(part_ptr->max_cpus_per_node);
+	uint64_t of_sockets = (uint64_t) _or_0(auc_most_of_socket(part_ptr)) *
+		MAX(_extent(part_ptr)->sockets, 1);
 
-	if (!_is_limit(most))
-		most = 0;
-	if (_is_limit(of_socket)) {
-		uint64_t cpus = (uint64_t) of_socket *
-			MAX(_extent(part_ptr)->sockets, 1);
-
-		most = most ? MIN(most, cpus) : MIN(cpus, INT32_MAX);
-	}
-	return most;
+	if (!of_sockets)
+		return most;
+	return most ? MIN(most, of_sockets) : MIN(of_sockets, INT32_MAX);
 }
 
 extern uint32_t auc_fewest_gpus(const part_record_t *part_ptr)
@@ -585,6 +584,7 @@ static const char *_not_ours(job_record_t *job_ptr, part_record_t *part_ptr)
 {
 	__typeof__(job_ptr->details) details = job_ptr->details;
 	const char *why = auc_out_of_scope(job_ptr, part_ptr);
+	int len;
 
 	if (why)
 		return why;
@@ -611,16 +611,9 @@ static const char *_not_ours(job_record_t *job_ptr, part_record_t *part_ptr)
 		return "reboot";
 	if (details->expanding_jobid)
 		return "expand";
-	if (details->prefer ||
-	    (details->features && !_simple_features(details->features) &&
-	     !auc_one_of_features(details->features)))
+	if (details->prefer || (auc_features(job_ptr, &len) == FEATURE_OP_XAND))
 		return "features";
 	return NULL;
-}
-
-static uint32_t _or_0(uint32_t value)
-{
-	return ((value == NO_VAL) || (value == INFINITE)) ? 0 : value;
 }
 
 static uint32_t _or_0_16(uint16_t value)
@@ -730,6 +723,7 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 {
 	struct aucsched_numbers numbers = { 0 };
 	const char *why;
+	int names;
 
 	memset(request, 0, sizeof(*request));
 	request->job.mask = -1;
@@ -746,7 +740,8 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 		return "layout";
 	if (job_ptr->details->contiguous)
 		request->job.flags |= AUCSCHED_CONTIGUOUS;
-	request->features = auc_one_of_features(job_ptr->details->features);
+	if (auc_features(job_ptr, &names) == FEATURE_OP_MOR)
+		request->features = names;
 	if ((why = _model_gres(job_ptr, part_ptr, request, &numbers)) ||
 	    (why = _count_nodes(job_ptr, part_ptr, &numbers)))
 		return why;
@@ -774,8 +769,6 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
  * memory in case the start fails, and in a note on the job for when it is requeued. The
  * fields are set here and not by update_job(): that asks other plug-ins, lifts limits in
  * the name of the administrator, and can't be undone.
- *
- * All under the job write lock and the node read lock.
  */
 
 /* What the environment of a batch script says of its request. */

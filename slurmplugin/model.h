@@ -160,6 +160,13 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 /* The request of a job as an alternative, of job 0. */
 extern struct aucsched_alternative auc_as_alternative(const struct aucsched_job *job);
 
+/*
+ * How Slurm has read what a job wants of features: its nodes are to have all of them (FEATURE_OP_AND), any
+ * (FEATURE_OP_OR), or all the same one (FEATURE_OP_MOR). OUT len - how many there are
+ * RET one of these; FEATURE_OP_XAND: something else
+ */
+extern uint8_t auc_features(const job_record_t *job_ptr, int *len);
+
 /* Whether the job takes its nodes as a whole. */
 extern bool auc_is_whole(const job_record_t *job_ptr,
 			 const part_record_t *part_ptr);
@@ -189,6 +196,13 @@ extern int auc_set_gpus(job_record_t *job_ptr, uint32_t count);
 
 /* The count of GPUs a node that the job asks for, and its gres record, if any. */
 extern gres_job_state_t *auc_gpu_request(const job_record_t *job_ptr);
+
+/*
+ * So many of a node's GPUs of which nobody has anything, those near the cores (NULL: any) first. Node read lock.
+ * RET FREE_NULL_BITMAP(); NULL: there are not so many, or the node does not tell them apart
+ */
+extern bitstr_t *auc_free_gpus(const node_record_t *node_ptr, const gres_node_state_t *gpus,
+			       bitstr_t *cores, int count);
 
 /* The node's GPUs, NULL if it has none, or there is no node. */
 extern gres_node_state_t *auc_node_gpus(const node_record_t *node_ptr);

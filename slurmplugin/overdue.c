@@ -49,39 +49,29 @@ static void _yes(job_record_t *job_ptr, void *arg)
 {
 }
 
-/* IN/OUT pin - a question. RET whether the answer is yes */
-static bool _question(auc_pin_t *pin, auc_select_hooks_t *hooks,
-		 job_record_t *job_ptr, const bitstr_t *nodes)
+typedef enum { NO, YES, PREEMPTS } answer_t;
+
+/*
+ * Whether stock Slurm would start a job now on some of the nodes, if it may preempt others, and whether it would
+ * then. The job is as it was afterwards.
+ */
+static answer_t _question(auc_select_hooks_t *hooks, job_record_t *job_ptr,
+			  const bitstr_t *nodes, bool may_preempt)
 {
+	auc_pin_t pin = { .may_preempt = may_preempt, .got = _yes };
+
 	if (job_ptr->job_resrcs)
-		return false;
-	pin->got = _yes;
-	pin->nodes = _open_nodes(job_ptr, nodes);
+		return NO;
+	pin.nodes = _open_nodes(job_ptr, nodes);
 	/* Limits are looked at last, and mean that it could not. */
-	return (_select_with(pin, hooks, job_ptr) != ESLURM_ACCOUNTING_POLICY) && pin->asked;
-}
-
-/* Whether stock Slurm would start a job now on some of the nodes. The job is as it was afterwards. */
-static bool _could_start_now(auc_select_hooks_t *hooks, job_record_t *job_ptr,
-			     const bitstr_t *nodes)
-{
-	auc_pin_t pin = { 0 };
-
-	return _question(&pin, hooks, job_ptr, nodes);
-}
-
-/* Whether it would on any nodes of its partition, if it preempted jobs there, and only then. */
-static bool _would_preempt(auc_select_hooks_t *hooks, job_record_t *job_ptr)
-{
-	auc_pin_t pin = { .may_preempt = true };
-
-	return _question(&pin, hooks, job_ptr, job_ptr->part_ptr->node_bitmap) &&
-		pin.preempts;
+	if ((_select_with(&pin, hooks, job_ptr) == ESLURM_ACCOUNTING_POLICY) || !pin.asked)
+		return NO;
+	return pin.preempts ? PREEMPTS : YES;
 }
 
 /*
- * Which jobs have nobody in their way: of several that come together the first. The bitmap is by node
- * index; with another number of nodes it is void, and then all are wanted until the next cycle.
+ * Of several jobs that come together the first has nobody in its way. The bitmap is by node index; with
+ * another number of nodes it is void, and then all are wanted until the next cycle.
  */
 
 /* After so many seconds a job is not new. */
@@ -194,21 +184,15 @@ extern void auc_alone_free(void)
 }
 
 /*
- * Jobs without a place that Slurm may have one for. The auction decides on what is free, and on the
- * layouts that it has modelled. A job that finds no place in them is asked about: would Slurm's
- * selection start it now, or would it if it preempted somebody? If so it is Slurm's until the next
- * cycle. Any other goes on bidding: on a full machine nothing would start it, and when nodes get
- * free the auction is to decide whose they are.
- *
- * What was answered of one job holds for all that ask for the same. Jobs for which there is no time
+ * Jobs without a place that Slurm may have one for are Slurm's until the next cycle. Any other goes on
+ * bidding: on a full machine nothing would start it, and when nodes get free the auction is to decide whose
+ * they are. What was answered of one job holds for all that ask for the same. Jobs for which there is no time
  * left are Slurm's, if they are modelled roughly.
  */
 
 /* Questions of a cycle, and their time. */
 #define MOST_QUESTIONS 32
 #define MOST_US 50000
-
-typedef enum { NO, YES, PREEMPTS } answer_t;
 
 typedef struct {
 	const job_record_t *job_ptr;
@@ -225,11 +209,12 @@ typedef struct {
 static answer_t _ask_of_partition(const round_t *round, const auc_row_t *row,
 				  job_record_t *job_ptr)
 {
-	if (row->approximate &&
-	    _could_start_now(round->hooks, job_ptr,
-			    job_ptr->part_ptr->node_bitmap))
+	const bitstr_t *nodes = job_ptr->part_ptr->node_bitmap;
+
+	if (row->approximate && _question(round->hooks, job_ptr, nodes, false))
 		return YES;
-	if (row->may_preempt && _would_preempt(round->hooks, job_ptr))
+	if (row->may_preempt &&
+	    (_question(round->hooks, job_ptr, nodes, true) == PREEMPTS))
 		return PREEMPTS;
 	return NO;
 }
@@ -429,7 +414,7 @@ static bool _is_refused(const job_record_t *job_ptr, int64_t end, int claims)
 static bool _could_start_on(auc_select_hooks_t *hooks, job_record_t *job_ptr,
 			    int64_t end, int claims, const bitstr_t *nodes)
 {
-	if (_could_start_now(hooks, job_ptr, nodes))
+	if (_question(hooks, job_ptr, nodes, false))
 		return true;
 	if (watch.refused_len < ARRAY_SIZE(watch.refused))
 		watch.refused[watch.refused_len++] =

@@ -18,51 +18,32 @@
 #define AUC_RECENT_MASKS 16
 
 /* The bitmap of mask m is at m % AUC_RECENT_MASKS, and owned. */
-typedef struct {
-	bitstr_t *recent[AUC_RECENT_MASKS];
-} auc_masks_t;
+typedef bitstr_t *auc_masks_t[AUC_RECENT_MASKS];
 
-/* The nodes that have a feature now. FREE_NULL_BITMAP() */
-static bitstr_t *_having(char *name)
+/* IN only - the number of one of several that all nodes are to have the same one of */
+static void _and_features(const job_record_t *job_ptr, int only, bitstr_t *nodes)
 {
-	node_feature_t *feature = list_find_first(active_feature_list,
-						  list_find_feature, name);
-
-	return feature ? bit_copy(feature->node_bitmap) :
-		bit_alloc(node_record_count);
-}
-
-/*
- * All of "a&b", or any of "a|b".
- * IN only - the number of one of "[a|b]", which it is then; -1: all are looked at
- */
-static void _and_features(const char *names, int only, bitstr_t *nodes)
-{
-	char *copy, *save = NULL, *name;
-	bool any = names && (only < 0) && strchr(names, '|');
+	int len, i = 0;
+	uint8_t op = auc_features(job_ptr, &len);
+	bool any = op == FEATURE_OP_OR;
 	bitstr_t *fit;
-	int i = 0;
+	job_feature_t *feature;
+	node_feature_t *active;
 
-	if (!names || !names[0])
+	if (!len)
 		return;
-	fit = bit_alloc(node_record_count);
-	if (!any)
-		bit_set_all(fit);
-	copy = xstrdup(names);
-	for (name = strtok_r(copy, "[]&|,", &save); name;
-	     name = strtok_r(NULL, "[]&|,", &save), i++) {
-		bitstr_t *have;
-
-		if ((only >= 0) && (i != only))
+	fit = any ? bit_alloc(node_record_count) : bit_copy(nodes);
+	AUC_EACH(feature, job_ptr->details->feature_list) {
+		if ((op == FEATURE_OP_MOR) && (i++ != only))
 			continue;
-		have = _having(name);
-		if (any)
-			bit_or(fit, have);
-		else
-			bit_and(fit, have);
-		FREE_NULL_BITMAP(have);
+		active = list_find_first(active_feature_list, list_find_feature, feature->name);
+		if (any && active)
+			bit_or(fit, active->node_bitmap);
+		else if (active)
+			bit_and(fit, active->node_bitmap);
+		else if (!any)
+			bit_clear_all(fit);
 	}
-	xfree(copy);
 	bit_and(nodes, fit);
 	FREE_NULL_BITMAP(fit);
 }
@@ -204,8 +185,7 @@ static void _and_sockets(uint16_t cores, bitstr_t *nodes)
 }
 
 /* What the job itself says of single nodes. */
-static void _and_asked(job_record_t *job_ptr, const auc_request_t *request,
-		       int feature, bitstr_t *nodes)
+static void _and_asked(const job_record_t *job_ptr, int feature, bitstr_t *nodes)
 {
 	__typeof__(job_ptr->details) details = job_ptr->details;
 
@@ -213,7 +193,7 @@ static void _and_asked(job_record_t *job_ptr, const auc_request_t *request,
 		bit_and_not(nodes, details->exc_node_bitmap);
 	if (details->req_node_bitmap)
 		bit_and(nodes, details->req_node_bitmap);
-	_and_features(details->features, request->features ? feature : -1, nodes);
+	_and_features(job_ptr, feature, nodes);
 	_and_tmp_disk(details->pn_min_tmp_disk, nodes);
 }
 
@@ -268,7 +248,7 @@ static bool _eligible_nodes(const auc_snapshot_t *s,
 	}
 	if (!_unreserved(s, record, nodes, why))
 		return false;
-	_and_asked(job_ptr, request, feature, *nodes);
+	_and_asked(job_ptr, feature, *nodes);
 	_and_extra(job_ptr, request, *nodes);
 	_and_resources(s, request, record->part_ptr, *nodes);
 	_and_company(record, request, *nodes);
@@ -294,14 +274,14 @@ static int32_t _add_mask(auc_snapshot_t *s, auc_masks_t *masks,
 	bitstr_t **slot;
 
 	for (uint32_t m = len; m > 0 && m + AUC_RECENT_MASKS > len; m--) {
-		if (bit_equal(masks->recent[(m - 1) % AUC_RECENT_MASKS], nodes)) {
+		if (bit_equal((*masks)[(m - 1) % AUC_RECENT_MASKS], nodes)) {
 			FREE_NULL_BITMAP(nodes);
 			return m - 1;
 		}
 	}
 	AUC_GROW(s->masks, s->masks_cap, (size_t) (len + 1) * words);
 	_to_words(nodes, s->masks + (size_t) len * words, words);
-	slot = &masks->recent[len % AUC_RECENT_MASKS];
+	slot = &(*masks)[len % AUC_RECENT_MASKS];
 	FREE_NULL_BITMAP(*slot);
 	*slot = nodes;
 	return s->in.masks_len++;
@@ -860,7 +840,7 @@ extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_overdue_begin(settings->net_s);
 	_go_through(s, state);
 	for (int i = 0; i < AUC_RECENT_MASKS; i++)
-		FREE_NULL_BITMAP(state->masks.recent[i]);
+		FREE_NULL_BITMAP(state->masks[i]);
 	auc_limits_end();
 	xfree(state);
 }

@@ -7,9 +7,7 @@
 #include "quotas.h"
 
 /*
- * Limits of associations and QOS.
- *
- * Slurm checks those on TRES (GrpTRES, MaxTRESPerUser, GrpTRESMins and so on) when it has
+ * Slurm checks limits on TRES (GrpTRES, MaxTRESPerUser, GrpTRESMins and so on) when it has
  * chosen a job's nodes. A job that one of them holds back would win nodes for nothing, so
  * Slurm's own functions are asked here first, with the least that the job will count: a
  * job close to a limit may still be refused at its start, but none is kept out that Slurm

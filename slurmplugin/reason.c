@@ -294,24 +294,20 @@ extern void auc_explain(const auc_snapshot_t *s,
 			_tell(job_ptr, WAIT_PRIORITY, decision->expected);
 			auc_verdict_tell(job_ptr, "late", NULL);
 			break;
+		case AUCSCHED_WAITS_NEVER:
+			if (!s->rows[row].narrowed) {
+				memo->left = true;
+				auc_verdict_tell(job_ptr, "left", "never");
+				break;
+			}
+			/* On the nodes that it is shown now. */
+			__attribute__((fallthrough));
 		case AUCSCHED_WAITS_FIT:
 		case AUCSCHED_WAITS_RESERVED:
 			_tell(job_ptr, _reason_of(waited_for, job_ptr),
 			      decision->expected);
 			if (!auc_found_no_place(&s->rows[row], decision->why))
 				auc_say_no_place(job_ptr, decision->why);
-			break;
-		case AUCSCHED_WAITS_NEVER:
-			/* On the nodes that it is shown now. */
-			if (s->rows[row].narrowed) {
-				_tell(job_ptr, _reason_of(waited_for, job_ptr),
-				      0);
-				if (!auc_found_no_place(&s->rows[row], decision->why))
-					auc_say_no_place(job_ptr, decision->why);
-				break;
-			}
-			memo->left = true;
-			auc_verdict_tell(job_ptr, "left", "never");
 			break;
 		default:	/* Slurm has the words for it */
 			memo->left = true;

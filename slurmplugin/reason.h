@@ -96,22 +96,13 @@ extern void auc_left_started(const job_record_t *job_ptr);
 extern auc_figure_t auc_left_waits(void);
 
 /*
- * Jobs for which the auction has found no place, and Slurm could have one: it knows layouts that the
- * library is not shown, or would preempt others. Under the locks.
- */
-
-/*
- * Leaves those to Slurm that it would start now. After auc_explain().
+ * Leaves jobs without a place to Slurm that it would start now: it knows layouts that the library is not
+ * shown, or would preempt others. Under the locks, after auc_explain().
  * IN hooks - NULL: nobody can be asked, and all are left that are modelled roughly
  */
 extern void auc_leave_without_place(const auc_snapshot_t *snapshot,
 				    const struct aucsched_output *out,
 				    auc_select_hooks_t *hooks);
-
-/*
- * Which jobs have nobody in their way, and are started by Slurm at once. All under the job write
- * lock.
- */
 
 /*
  * Whether a job may be started by Slurm right now: it was submitted just now, nobody waits

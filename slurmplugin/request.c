@@ -51,16 +51,6 @@ static bool _is_counted(const element_t *e)
 	return len && (strspn(e->count, "0123456789-") >= len);
 }
 
-/* LOW-HIGH, of as many GPUs as any node may have. */
-static bool _read_numbers(word_t text, auc_gpus_t *range)
-{
-	const char *dash = memchr(text.at, '-', text.len);
-
-	return dash && auc_digits((word_t) { text.at, dash - text.at },
-				  &range->low) &&
-		auc_digits(auc_after(text, dash + 1 - text.at), &range->high);
-}
-
 extern char *auc_range_with_count(const char *text, uint32_t count)
 {
 	const char *rest = text;
@@ -108,29 +98,28 @@ extern char *auc_range_plain(const char *text)
 	return xstrdup_printf("%.*s%s", (int) (count - text), text, count + 1);
 }
 
-/* [TYPE:]LOW-HIGH, of a note. */
-static bool _read_gpus(word_t text, auc_gpus_t *range)
-{
-	const char *colon = memchr(text.at, ':', text.len);
-	size_t type = colon ? colon - text.at : 0;
-
-	memset(range, 0, sizeof(*range));
-	if (colon && (!type || (type >= AUC_TYPE_SIZE)))
-		return false;
-	memcpy(range->type, text.at, type);
-	return !strpbrk(range->type, "=,/ ") &&
-		_read_numbers(auc_after(text, colon ? type + 1 : 0), range) &&
-		range->low && (range->low <= range->high) &&
-		(range->high <= MOST);
-}
-
+/* [TYPE:]LOW-HIGH */
 extern bool auc_range_read_note(const char *comment, auc_gpus_t *range)
 {
-	word_t note = { 0 };
+	size_t len;
+	const char *note = auc_note_find(comment, AUC_RANGE_NOTE, &len);
+	char text[AUC_TYPE_SIZE + 32], *numbers = text, *colon;
+	int end = 0;
 
 	memset(range, 0, sizeof(*range));
-	note.at = auc_note_find(comment, AUC_RANGE_NOTE, &note.len);
-	return note.at && _read_gpus(note, range);
+	if (!note || (len >= sizeof(text)))
+		return false;
+	snprintf(text, sizeof(text), "%.*s", (int) len, note);
+	if ((colon = strrchr(text, ':'))) {
+		*colon = '\0';
+		numbers = colon + 1;
+		if ((colon == text) || (colon - text >= AUC_TYPE_SIZE) || strpbrk(text, ":=,/ "))
+			return false;
+		strcpy(range->type, text);
+	}
+	return (strspn(numbers, "0123456789-") == strlen(numbers)) &&
+		(sscanf(numbers, "%9u-%9u%n", &range->low, &range->high, &end) == 2) &&
+		!numbers[end] && range->low && (range->low <= range->high) && (range->high <= MOST);
 }
 
 extern void auc_range_add_note(char **comment, const auc_gpus_t *range)
@@ -216,27 +205,6 @@ extern bool auc_first_find_note(const char *comment, auc_first_t *first)
 	xfree(text);
 	xfree(again);
 	return same;
-}
-
-/* ---- A choice of features, as users write it ---- */
-
-extern uint8_t auc_one_of_features(const char *features)
-{
-	size_t len = features ? strlen(features) : 0;
-	int names = 1;
-
-	if ((len < 5) || (features[0] != '[') || (features[len - 1] != ']'))
-		return 0;
-	for (size_t i = 1; i < len - 1; i++) {
-		if (strchr("[]()*!&,", features[i]))
-			return 0;
-		if (features[i] == '|') {
-			if ((features[i - 1] == '|') || (i == 1) || (i == len - 2))
-				return 0;
-			names++;
-		}
-	}
-	return ((names > 1) && (names <= UINT8_MAX)) ? names : 0;
 }
 
 /* ---- Updates that are not judged yet ---- */

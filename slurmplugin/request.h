@@ -4,7 +4,6 @@
 #ifndef AUC_REQUEST_H
 #define AUC_REQUEST_H
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,8 +12,7 @@
 #include "aucsched.h"
 #include "compat.h"
 
-/* Parts of a text that are looked at where they are, and the numbers in them. */
-
+/* A part of a text that is looked at where it is. */
 typedef struct {
 	const char *at;
 	size_t len;
@@ -24,33 +22,6 @@ static inline bool auc_is(word_t word, const char *text)
 {
 	return (word.len == strlen(text)) &&
 		!strncmp(word.at, text, word.len);
-}
-
-static inline bool auc_begins(word_t word, const char *text)
-{
-	return (word.len >= strlen(text)) &&
-		!strncmp(word.at, text, strlen(text));
-}
-
-static inline word_t auc_after(word_t word, size_t len)
-{
-	return (word_t) { word.at + len, word.len - len };
-}
-
-/* A number of at most nine digits. */
-static inline bool auc_digits(word_t word, uint32_t *out)
-{
-	uint32_t value = 0;
-
-	if (!word.len || (word.len > 9))
-		return false;
-	for (size_t i = 0; i < word.len; i++) {
-		if (!isdigit((unsigned char) word.at[i]))
-			return false;
-		value = value * 10 + (word.at[i] - '0');
-	}
-	*out = value;
-	return true;
 }
 
 /*
@@ -121,12 +92,6 @@ extern bool auc_first_set_note(char **comment, const auc_first_t *first);
 
 /* OUT first - its tres_per_node, if there is one, is to be xfree()d by the caller */
 extern bool auc_first_find_note(const char *comment, auc_first_t *first);
-
-/*
- * "[a|b|c]": all nodes have the same one of these features.
- * RET how many there are; 0: it is no such text
- */
-extern uint8_t auc_one_of_features(const char *features);
 
 /* The key of a job's input file in its comment, --comment=input=PATH:SIZE, which the library reads. */
 #define AUC_INPUT_NOTE "input="

@@ -268,22 +268,6 @@ static bool _has_room(const gres_node_state_t *shares,
 		 shares->topo_gres_cnt_avail[t]);
 }
 
-extern bool auc_is_near(const gres_node_state_t *gpus, int gpu, bitstr_t *cores)
-{
-	for (int t = 0; t < gpus->topo_cnt; t++) {
-		bitstr_t *near = gpus->topo_core_bitmap ?
-			gpus->topo_core_bitmap[t] : NULL;
-
-		if (!gpus->topo_gres_bitmap || !gpus->topo_gres_bitmap[t] ||
-		    (gpu >= bit_size(gpus->topo_gres_bitmap[t])) ||
-		    !bit_test(gpus->topo_gres_bitmap[t], gpu))
-			continue;
-		return !near || (bit_size(near) != bit_size(cores)) ||
-			bit_overlap_any(near, cores);
-	}
-	return true;
-}
-
 /* A GPU that nobody has anything of. */
 static int _idle_gpu(const gres_node_state_t *shares,
 		     const gres_node_state_t *gpus, uint32_t share,

@@ -103,12 +103,7 @@ typedef struct {
 } auc_launch_t;
 
 typedef struct {
-	/* Since slurmctld began: */
-	uint64_t started;
-	uint64_t failed;	/* Slurm refused, or gave other cores than the bid's */
-	auc_misses_t misses;	/* these, by reason */
-	uint64_t readers;	/* of those started: jobs that name an input file, */
-	uint64_t holders;	/* and of these, on nodes that all hold it */
+	auc_status_t *status;	/* that counts them */
 	uint64_t next;		/* turn to go on with: see auc_all_tried() */
 	auc_launch_t *launches;	/* of jobs that are to be launched */
 	size_t launches_len, launches_cap;

@@ -297,7 +297,6 @@ static bool _whole_gpus(const node_record_t *node_ptr, const bitstr_t *chosen,
 			uint64_t count, bitstr_t **whole)
 {
 	const gres_node_state_t *gpus;
-	bitstr_t *found;
 
 	*whole = NULL;
 	if (!node_ptr || !auc_shared_gpus(node_ptr) ||
@@ -305,17 +304,8 @@ static bool _whole_gpus(const node_record_t *node_ptr, const bitstr_t *chosen,
 				    gres_build_id("gpu"))) || !gpus->gres_bit_alloc ||
 	    (gpus->type_cnt > 1) || (chosen && !_any_shared(node_ptr, chosen)))
 		return true;
-	found = bit_alloc(bit_size(gpus->gres_bit_alloc));
-	for (int gpu = 0; count && (gpu < bit_size(found)); gpu++)
-		if (!bit_test(gpus->gres_bit_alloc, gpu) &&
-		    !auc_is_shared_gpu(node_ptr, gpu)) {
-			bit_set(found, gpu);
-			count--;
-		}
-	if (count)
-		FREE_NULL_BITMAP(found);
-	*whole = found;
-	return !count;
+	*whole = auc_free_gpus(node_ptr, gpus, NULL, count);
+	return *whole;
 }
 
 /*
@@ -352,6 +342,15 @@ static bool _pin_gpus(const auc_pin_t *pin, job_record_t *job_ptr)
 		FREE_NULL_BITMAP(whole);
 	}
 	return true;
+}
+
+/* A job that stock code has found its nodes gets such GPUs too, or starts another time. */
+static int _settle(const auc_pin_t *pin, job_record_t *job_ptr, list_t **preemptees)
+{
+	if (_waits_for(preemptees) || _pin_gpus(pin, job_ptr))
+		return SLURM_SUCCESS;
+	free_job_resources(&job_ptr->job_resrcs);
+	return ESLURM_NODES_BUSY;
 }
 
 /* Likewise the device that shares are of, which stock code would choose by itself. */
@@ -483,13 +482,9 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 			candidates = NULL;
 		if (auc_select_hooks.keep)
 			auc_select_hooks.keep(job_ptr, nodes);
-		rc = STOCK_TEST(candidates, exc);
-		if ((rc == SLURM_SUCCESS) && !_waits_for(preemptees) &&
-		    !_pin_gpus(NULL, job_ptr)) {
-			free_job_resources(&job_ptr->job_resrcs);
-			return ESLURM_NODES_BUSY;
-		}
-		if ((rc == SLURM_SUCCESS) && auc_select_hooks.taken)
+		if (!(rc = STOCK_TEST(candidates, exc)))
+			rc = _settle(NULL, job_ptr, preemptees);
+		if (!rc && auc_select_hooks.taken)
 			auc_select_hooks.taken(job_ptr);
 		return rc;
 	}
@@ -503,13 +498,8 @@ extern int select_p_job_test(job_record_t *job_ptr, bitstr_t *nodes,
 	_exclusion_free(ours);
 	FREE_NULL_LIST(victims);
 	job_ptr->details->req_node_bitmap = named;
-	if ((rc == SLURM_SUCCESS) && !_waits_for(preemptees)) {
-		if (!_pin_gpus(pin, job_ptr)) {
-			free_job_resources(&job_ptr->job_resrcs);
-			return ESLURM_NODES_BUSY;
-		}
+	if (!rc && !(rc = _settle(pin, job_ptr, preemptees)) && !_waits_for(preemptees))
 		_pin_share(pin, job_ptr);
-	}
 	if (!pin->got || rc)
 		return rc;
 	pin->asked = true;

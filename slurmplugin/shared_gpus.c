@@ -109,3 +109,44 @@ extern void auc_mark_shared(const bitstr_t *nodes)
 					       shares->topo_gres_bitmap[t]);
 		}
 }
+
+extern bool auc_is_near(const gres_node_state_t *gpus, int gpu, bitstr_t *cores)
+{
+	for (int t = 0; t < gpus->topo_cnt; t++) {
+		bitstr_t *near = gpus->topo_core_bitmap ?
+			gpus->topo_core_bitmap[t] : NULL;
+
+		if (!gpus->topo_gres_bitmap || !gpus->topo_gres_bitmap[t] ||
+		    (gpu >= bit_size(gpus->topo_gres_bitmap[t])) ||
+		    !bit_test(gpus->topo_gres_bitmap[t], gpu))
+			continue;
+		return !near || (bit_size(near) != bit_size(cores)) ||
+			bit_overlap_any(near, cores);
+	}
+	return true;
+}
+
+extern bitstr_t *auc_free_gpus(const node_record_t *node_ptr, const gres_node_state_t *gpus,
+			       bitstr_t *cores, int count)
+{
+	bitstr_t *picked;
+	int size;
+
+	if (!gpus || !gpus->gres_bit_alloc)
+		return NULL;
+	size = bit_size(gpus->gres_bit_alloc);
+	picked = bit_alloc(size);
+	for (int far = !cores; far <= 1; far++)
+		for (int gpu = 0; gpu < size && count; gpu++) {
+			if (bit_test(gpus->gres_bit_alloc, gpu) ||
+			    auc_is_shared_gpu(node_ptr, gpu) ||
+			    bit_test(picked, gpu) ||
+			    (!far && !auc_is_near(gpus, gpu, cores)))
+				continue;
+			bit_set(picked, gpu);
+			count--;
+		}
+	if (count)
+		FREE_NULL_BITMAP(picked);
+	return picked;
+}

@@ -40,36 +40,6 @@ static bitstr_t *_pick_cores(const node_record_t *node_ptr, bitstr_t *idle,
 	return picked;
 }
 
-/*
- * Takes count GPUs of which nobody has anything, near ones first.
- * RET NULL if the node does not tell its GPUs apart: any will do
- */
-static bitstr_t *_pick_gpus(const node_record_t *node_ptr,
-			    const gres_node_state_t *gpus, bitstr_t *cores,
-			    int count)
-{
-	bitstr_t *picked;
-	int size;
-
-	if (!gpus || !gpus->gres_bit_alloc)
-		return NULL;
-	size = bit_size(gpus->gres_bit_alloc);
-	picked = bit_alloc(size);
-	for (int far = 0; far <= 1; far++)
-		for (int gpu = 0; gpu < size && count; gpu++) {
-			if (bit_test(gpus->gres_bit_alloc, gpu) ||
-			    auc_is_shared_gpu(node_ptr, gpu) ||
-			    bit_test(picked, gpu) ||
-			    (!far && !auc_is_near(gpus, gpu, cores)))
-				continue;
-			bit_set(picked, gpu);
-			count--;
-		}
-	if (count)
-		FREE_NULL_BITMAP(picked);
-	return picked;
-}
-
 extern void auc_pin_free(auc_pin_t *pin)
 {
 	FREE_NULL_BITMAP(pin->nodes);
@@ -99,8 +69,7 @@ static bool _pin_node(auc_pin_t *pin, int n,
 	/* Which of them are of the job's type, or go with its cores, Slurm knows. */
 	if (binds_gpus || (auc_gpu_type(gpus) == AUC_GPU_TYPES))
 		return true;
-	pin->gpus[n] = _pick_gpus(node_ptr, gpus, pin->cores[n],
-				  segment->gpus);
+	pin->gpus[n] = auc_free_gpus(node_ptr, gpus, pin->cores[n], segment->gpus);
 	return true;
 }
 
@@ -408,8 +377,8 @@ static void _start_failed(const auc_snapshot_t *s, uint32_t row,
 		auc_missed(job_ptr, rc);
 		last_job_update = time(NULL);
 	} else if (!s->rows[row].loose || !_is_contended(s, pin, idle)) {
-		starts->failed++;
-		auc_miss(&starts->misses, slurm_strerror(rc));
+		starts->status->starts_failed++;
+		auc_miss(&starts->status->misses, slurm_strerror(rc));
 		auc_missed(job_ptr, rc);
 	}
 }
@@ -520,16 +489,16 @@ extern bool auc_start_row(const auc_snapshot_t *s,
 		auc_pin_free(&pin);
 		return false;
 	}
-	starts->started++;
+	starts->status->started++;
 	auc_verdict_drop(job_ptr);
-	starts->readers += r->reads;
-	starts->holders += r->reads &&
+	starts->status->readers += r->reads;
+	starts->status->holders += r->reads &&
 		(decision->holders == bit_set_count(pin.nodes));
 	_say_started(job_ptr, r, decision);
 	auc_kept_free(&kept);
 	if (!_as_decided(job_ptr, &pin, r->loose)) {
-		starts->failed++;
-		auc_miss(&starts->misses, "other cores than the bid's");
+		starts->status->starts_failed++;
+		auc_miss(&starts->status->misses, "other cores than the bid's");
 		info("aucsched: %pJ got other cores than its bid's", job_ptr);
 	}
 	auc_will_launch(starts, job_ptr);
@@ -595,7 +564,7 @@ extern void auc_start(const auc_snapshot_t *s,
 		      auc_starts_t *starts)
 {
 	int64_t end = auc_now_us() + budget_us;
-	uint32_t before = starts->started;
+	uint64_t before = starts->status->started;
 	bitstr_t *nodes, **idle;
 
 	if (!auc_is_current(s)) {
@@ -623,6 +592,6 @@ extern void auc_start(const auc_snapshot_t *s,
 		auc_turns_take(s, s->in.jobs_len, hooks, starts, idle);
 	auc_cores_free(idle);
 	FREE_NULL_BITMAP(nodes);
-	if (starts->started > before)
+	if (starts->status->started > before)
 		schedule_job_save();
 }

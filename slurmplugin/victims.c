@@ -16,17 +16,6 @@
 /* Beyond Slurm's own times for an end. */
 #define SPARE_SECONDS 60
 
-/* A job that is to end, and for whom. */
-typedef struct {
-	uint32_t victim, preemptor; /* job ids */
-} auc_end_t;
-
-typedef struct {
-	auc_end_t *of;		/* xfree() */
-	uint32_t len;
-	size_t cap;
-} auc_ends_t;
-
 /* Has one be preempted that may have a grace time, or had one. RET whether it ran */
 static bool _end(uint32_t victim, job_record_t *preemptor)
 {
@@ -37,35 +26,6 @@ static bool _end(uint32_t victim, job_record_t *preemptor)
 	(void) slurm_job_preempt(job_ptr, preemptor,
 				 slurm_job_preempt_mode(job_ptr), true);
 	return true;
-}
-
-/* Adds one, unless the victim is there. */
-static void _ends_add(auc_ends_t *ends, uint32_t victim, uint32_t preemptor)
-{
-	for (uint32_t i = 0; i < ends->len; i++)
-		if (ends->of[i].victim == victim)
-			return;
-	AUC_GROW(ends->of, ends->cap, ends->len + 1);
-	ends->of[ends->len++] = (auc_end_t) { victim, preemptor };
-}
-
-/* Has all be preempted. RET how many of them ran */
-static uint32_t _ends_all(const auc_ends_t *ends)
-{
-	uint32_t ended = 0;
-
-	/* Which Slurm's _preempt_jobs() reads when it is called first. */
-	preempt_send_user_signal =
-		xstrcasestr(slurm_conf.slurmctld_params,
-			    "preempt_send_user_signal") != NULL;
-	for (uint32_t i = 0; i < ends->len; i++) {
-		job_record_t *preemptor =
-			find_job_record(ends->of[i].preemptor);
-
-		if (preemptor && _end(ends->of[i].victim, preemptor))
-			ended++;
-	}
-	return ended;
 }
 
 /* Until when nodes of a job should be clean that is killed at end. */
@@ -159,8 +119,41 @@ typedef struct {
 	auc_starts_t *starts;
 	bitstr_t **idle;	/* cores, by node, that no start has */
 	bitstr_t **later;	/* the same of those who are to end */
-	auc_ends_t ends;
+	struct {
+		uint32_t victim, preemptor; /* job ids */
+	} *ends;
+	uint32_t ends_len;
+	size_t ends_cap;
 } round_t;
+
+/* Adds one, unless the victim is there. */
+static void _ends_add(round_t *round, uint32_t victim, uint32_t preemptor)
+{
+	for (uint32_t i = 0; i < round->ends_len; i++)
+		if (round->ends[i].victim == victim)
+			return;
+	AUC_GROW(round->ends, round->ends_cap, round->ends_len + 1);
+	round->ends[round->ends_len].victim = victim;
+	round->ends[round->ends_len++].preemptor = preemptor;
+}
+
+/* Has all be preempted. RET how many of them ran */
+static uint32_t _ends_all(const round_t *round)
+{
+	uint32_t ended = 0;
+
+	/* Which Slurm's _preempt_jobs() reads when it is called first. */
+	preempt_send_user_signal =
+		xstrcasestr(slurm_conf.slurmctld_params,
+			    "preempt_send_user_signal") != NULL;
+	for (uint32_t i = 0; i < round->ends_len; i++) {
+		job_record_t *preemptor = find_job_record(round->ends[i].preemptor);
+
+		if (preemptor && _end(round->ends[i].victim, preemptor))
+			ended++;
+	}
+	return ended;
+}
 
 /* Of one question: whom Slurm would preempt. */
 typedef struct {
@@ -205,8 +198,7 @@ static void _keep(round_t *round, uint32_t row, job_record_t *job_ptr,
 		  const auc_pin_t *pin, const named_t *named)
 {
 	for (uint32_t i = 0; i < named->len; i++)
-		_ends_add(&round->ends, named->ids[i],
-			     job_ptr->job_id);
+		_ends_add(round, named->ids[i], job_ptr->job_id);
 	auc_hold_add(round->s, round->out, row, job_ptr, named->ids, named->len,
 		     _ends_until(time(NULL)));
 	job_ptr->state_reason = WAIT_RESOURCES;
@@ -341,9 +333,9 @@ extern uint32_t auc_preempt(const auc_snapshot_t *s,
 		else
 			_ask(&round, row);
 	}
-	ended = _ends_all(&round.ends);
+	ended = _ends_all(&round);
 	auc_cores_free(round.idle);
 	auc_cores_free(round.later);
-	xfree(round.ends.of);
+	xfree(round.ends);
 	return ended;
 }

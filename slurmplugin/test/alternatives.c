@@ -34,15 +34,16 @@ static void _test_alternatives(void)
 		{ "-n999999999 -N1048576", { .tasks = 999999999, .min_nodes = 1048576, .max_nodes = 1048576 } },
 	};
 	auc_library_t *library = units_loaded();
+	auc_gpus_t gpus;
 	char note[1024];
 
 	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
 		auc_alternative_t got[AUC_ALTERNATIVES];
 		char *script = xstrdup_printf("#AUCSCHED --alternative %s\n#AUCSCHED --alternative -n7",
 					      cases[i].line);
-		int rc = auc_library_alternatives(library, NULL, script, 1,
+		int rc = auc_library_request(library, AUC_CALL_ALTERNATIVES, NULL, script, 1,
 						  "15 v100-pcie 15 " NAME_63 " 15\n",
-						  note, sizeof(note));
+						  &gpus, note, sizeof(note));
 
 		(void) auc_library_read(library, AUC_CALL_NOTED, 1, note,
 					strlen(note) + 1, got, sizeof(got));
@@ -53,10 +54,8 @@ static void _test_alternatives(void)
 		      "%s: %s", cases[i].line, note);
 		xfree(script);
 	}
-	CHECK(auc_library_alternatives(library, NULL, "#AUCSCHED", 1, NULL, note,
-				       sizeof(note)) && strstr(note, "in script line 1: "), "%s", note);
-	CHECK(!auc_library_alternatives(library, NULL, NULL, 1, NULL, note,
-					sizeof(note)) && !note[0],
+	CHECK(auc_library_request(library, AUC_CALL_ALTERNATIVES, NULL, "#AUCSCHED", 1, NULL, &gpus, note, sizeof(note)) && strstr(note, "in script line 1: "), "%s", note);
+	CHECK(!auc_library_request(library, AUC_CALL_ALTERNATIVES, NULL, NULL, 1, NULL, &gpus, note, sizeof(note)) && !note[0],
 	      "%s", note);
 }
 

@@ -280,6 +280,7 @@ static void _test_cost_under_locks(void)
 	const char *name[MANY], *address[MANY], *pattern[MANY];
 	struct aucsched_topology tree;
 	auc_library_t library = { 0 };
+	auc_gpus_t gpus;
 	char note[2048];
 	int64_t begin, start_us, tree_us, script_us;
 
@@ -301,8 +302,8 @@ static void _test_cost_under_locks(void)
 	      "%u: %s", tree.switches_len, library.error);
 	tree_us = auc_now_us() - begin;
 	begin = auc_now_us();
-	CHECK(!auc_library_alternatives(&library, NULL, "#!/bin/sh\n#AUCSCHED --alternative -n4\ntrue\n",
-					1, NULL, note, sizeof(note)) &&
+	CHECK(!auc_library_request(&library, AUC_CALL_ALTERNATIVES, NULL, "#!/bin/sh\n#AUCSCHED --alternative -n4\ntrue\n",
+					1, NULL, &gpus, note, sizeof(note)) &&
 	      !strncmp(note, "n4", 2), "%s", note);
 	script_us = auc_now_us() - begin;
 	printf("an engine starts in %lld us, places %d nodes in %lld us, reads a script in %lld us\n",
@@ -327,11 +328,9 @@ static void _test_texts(const char *liar)
 				    &tree) && (tree.switches_len == 2) &&
 	      (tree.leaves[0] == 1) &&
 	      (tree.leaves[1] == AUCSCHED_NO_SWITCH), "%s", library.error);
-	CHECK(!auc_library_alternatives(&library, NULL, "good", 1, NULL, note,
-					sizeof(note)) &&
+	CHECK(!auc_library_request(&library, AUC_CALL_ALTERNATIVES, NULL, "good", 1, NULL, &gpus, note, sizeof(note)) &&
 	      !xstrcmp(note, "xxxxxxx"), "%s", note);
-	CHECK(auc_library_alternatives(&library, NULL, "bad", 1, NULL, note,
-				       sizeof(note)) &&
+	CHECK(auc_library_request(&library, AUC_CALL_ALTERNATIVES, NULL, "bad", 1, NULL, &gpus, note, sizeof(note)) &&
 	      !xstrcmp(note, "xxxxxxx"), "%s", note);
 	CHECK(!auc_library_invasic(&library, &(struct aucsched_invasic) { 0 },
 				   &answer, note, sizeof(note)) &&
@@ -340,9 +339,9 @@ static void _test_texts(const char *liar)
 	CHECK(auc_library_invasic(&library, &(struct aucsched_invasic) {
 		.change = 1 }, &answer, note, sizeof(note)) &&
 	      !xstrcmp(note, "xxxxxxx"), "%s", note);
-	CHECK(auc_library_range(&library, NULL, "bad", NULL, &gpus, note, sizeof(note)) && library.pid &&
+	CHECK(auc_library_request(&library, AUC_CALL_RANGE, NULL, "bad", 0, NULL, &gpus, note, sizeof(note)) && library.pid &&
 	      !xstrcmp(note, "xxxxxxx"), "%s", note);
-	CHECK(auc_library_range(&library, NULL, "gpu:1-3", NULL, &gpus, note, sizeof(note)) && !library.pid, "%s", note);
+	CHECK(auc_library_request(&library, AUC_CALL_RANGE, NULL, "gpu:1-3", 0, NULL, &gpus, note, sizeof(note)) && !library.pid, "%s", note);
 	for (int i = 0; i < ARRAY_SIZE(lies); i++) {
 		library.resume_us = library.pause_us = 0;
 		_open(&library, lies[i]);
@@ -352,8 +351,7 @@ static void _test_texts(const char *liar)
 	}
 	library.resume_us = library.pause_us = 0;
 	_open(&library, "exit");
-	CHECK(auc_library_alternatives(&library, NULL, "good", 1, NULL, note,
-				       sizeof(note)) &&
+	CHECK(auc_library_request(&library, AUC_CALL_ALTERNATIVES, NULL, "good", 1, NULL, &gpus, note, sizeof(note)) &&
 	      strstr(library.error, "status 5") && !xstrcmp(note, "aucsche"),
 	      "%s: %s", note, library.error);
 	auc_library_close(&library);

@@ -30,7 +30,6 @@ int main(int argc, char **argv)
 	test_updates();
 	test_bytes(seed);
 	test_memos();
-	test_features(seed);
 	test_journal(seed);
 	test_savers();
 	test_status();

@@ -49,7 +49,6 @@ extern void test_settings(void);
 extern void test_updates(void);
 extern void test_bytes(unsigned seed);
 extern void test_memos(void);
-extern void test_features(unsigned seed);
 extern void test_journal(unsigned seed);
 extern void test_savers(void);
 extern void test_status(void);
