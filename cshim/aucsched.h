@@ -142,7 +142,7 @@ struct aucsched_job {
 	                          * nothing without input.switches. */
 	uint64_t preempts;       /* bit c: it may preempt running jobs with preempt_class c; all its alternatives too */
 	uint32_t share;          /* of one GPU, in the unit of input.share_sizes: max_nodes is 1 then, and max_gpus 0; 0: none */
-	uint32_t reserved2;      /* 0 */
+	uint32_t tier;           /* any start of a higher one is worth more than all of lower ones; priorities are below 2^32 then. 0: of none */
 };
 
 /*

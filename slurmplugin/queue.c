@@ -489,8 +489,6 @@ static void _look_at_ways(look_t *look, list_t *queue, auc_memo_t *memo)
 
 /* What is kept while the queue is gone through. */
 typedef struct {
-	uint16_t tiers[256];
-	int tiers_len;
 	const part_record_t *heads[AUC_CLAIMS_MAX];
 	int heads_len;
 	int limit;
@@ -597,32 +595,6 @@ static uint32_t _admit(auc_snapshot_t *s, job_record_t *job_ptr,
 	return rows;
 }
 
-/* Worth falls along the queue: a partition's tier comes before any priority. */
-static uint64_t _priority(const job_queue_rec_t *record,
-			  const uint16_t *tiers, int tiers_len)
-{
-	int rank = 0;
-
-	while ((rank < tiers_len) &&
-	       (tiers[rank] != record->part_ptr->priority_tier))
-		rank++;
-	/* Tiers come highest first: the last has rank 0. */
-	rank = MIN(tiers_len - 1 - rank, 255);
-	return MAX(record->priority, 1) + ((uint64_t) MAX(rank, 0) << 32);
-}
-
-static int _tiers(list_t *queue, uint16_t *tiers, int most)
-{
-	job_queue_rec_t *record;
-	int len = 0;
-
-	AUC_EACH(record, queue)
-		if ((len < most) &&
-		    (!len || (tiers[len - 1] != record->part_ptr->priority_tier)))
-			tiers[len++] = record->part_ptr->priority_tier;
-	return len;
-}
-
 /* The alternatives of the job that comes next into the snapshot. */
 static void _add_alternatives(auc_snapshot_t *s, const auc_ways_t *found)
 {
@@ -659,10 +631,6 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 
 	job.preempts = request->preempt_keys;
 	memcpy(&row.ways[1], found->ways, sizeof(found->ways));
-	/* Preemption and so on can put a job before one of higher priority. */
-	if (s->in.jobs_len)
-		job.priority = MIN(job.priority,
-				   s->jobs[s->in.jobs_len - 1].priority);
 	row.ways[0].job = job;
 	copies = MIN(copies, state->limit - s->in.jobs_len);
 	AUC_GROW(s->jobs, s->jobs_cap, s->in.jobs_len + copies);
@@ -762,8 +730,9 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 		return;
 	}
 	request.job.mask = _add_mask(s, &state->masks, nodes);
-	request.job.priority = _priority(record, state->tiers,
-					 state->tiers_len);
+	/* A partition's tier comes before any priority. */
+	request.job.priority = MAX(record->priority, 1);
+	request.job.tier = record->part_ptr->priority_tier + 1;
 	request.job.waited = auc_waited(job_ptr, s->in.now);
 	memo->settled = state->cycle;
 	_look_at_ways(&(look_t) { s, record, &request, &state->masks, &ways },
@@ -801,8 +770,6 @@ static void _go_through(auc_snapshot_t *s, queue_state_t *state)
 	int64_t end_us;
 
 	sort_job_queue(queue);
-	state->tiers_len = _tiers(queue, state->tiers,
-				  ARRAY_SIZE(state->tiers));
 	/* Slurm's own sorting takes longer with very many jobs: it does not count. */
 	end_us = auc_now_us() + MOST_US;
 	while ((record = list_pop(queue))) {

@@ -302,7 +302,7 @@ func sound(in *Input, i int) bool {
 	if j.Priority < 1 || j.Priority > 1<<40 || j.TimeLimit < 1 ||
 		!soundRequest(j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode, j.MinGPUs, j.MaxGPUs, j.Flags, j.Reserved, j.Mask, in.MaskCount) ||
 		!soundBelow(j, j.Cores, j.MinNodes, j.MaxNodes, j.CoresPerNode) ||
-		!soundShare(in, j.Share, j.MaxNodes, j.MaxGPUs) || j.Reserved2 != 0 ||
+		!soundShare(in, j.Share, j.MaxNodes, j.MaxGPUs) ||
 		!takesSomething(j.Cores, j.Share, j.MinGPUs, in.JobUses, i) || !soundUses(j.Cores, j.MinGPUs, j.MaxGPUs, in.JobUses, i) {
 		return false
 	}

@@ -77,7 +77,7 @@ type Job struct {
 	Segment      uint16 // nodes that come together below a leaf; 0: any
 	Preempts     uint64 // classes of running jobs that it may preempt
 	Share        uint32 // of one GPU; 0: none
-	Reserved2    uint32
+	Tier         uint32 // above all lower ones, whatever their priorities; 0: none
 }
 
 // Switch is struct aucsched_switch.

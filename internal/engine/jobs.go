@@ -109,8 +109,6 @@ func (j *Job) fault(masks int, shared bool) (e flaw) {
 		e = flawed("jobs", 0, "switches", j.Switches, "must be at most %d", MaxNodes)
 	case j.Segment > 1 && j.segments() == 0:
 		e = flawed("jobs", 0, "segment", j.Segment, "must divide its number of nodes, which has to be fixed")
-	case j.Reserved2 != 0:
-		e = flawed("jobs", 0, "reserved2", j.Reserved2, "must be 0")
 	case j.Share != 0:
 		e = j.shareFault(shared)
 	}

@@ -29,9 +29,10 @@ const (
 	leastPart = 8
 )
 
-// Value has tiers go by preferences of nodes, and classes and prices by stakes, in copies of the arrays of in. Without
-// either they are the caller's. It returns what Price does.
+// Value has priorities go by tiers of jobs, tiers of nodes by preferences, and classes and prices by stakes, in copies of
+// the arrays of in. What is not given is the caller's. It returns what Price does.
 func (in *Input) Value(preferences []Preference, stakes []Stake) (shift int, err error) {
+	in.rank()
 	if len(preferences) == 0 && len(stakes) == 0 {
 		return 0, nil
 	}
@@ -41,6 +42,27 @@ func (in *Input) Value(preferences []Preference, stakes []Stake) (shift int, err
 	in.Nodes, in.Running, in.Jobs = slices.Clone(in.Nodes), slices.Clone(in.Running), slices.Clone(in.Jobs)
 	SetTiers(in.Nodes, preferences)
 	return Price(in, stakes)
+}
+
+// rank puts jobs of higher tiers above all others. A job that was put behind one of lower worth counts as that one.
+func (in *Input) rank() {
+	if len(in.Jobs) == 0 || in.Jobs[0].Tier == 0 {
+		return
+	}
+	in.Jobs = slices.Clone(in.Jobs)
+	var tiers []uint32
+	for i := range in.Jobs {
+		tiers = append(tiers, in.Jobs[i].Tier)
+	}
+	slices.Sort(tiers)
+	tiers = slices.Compact(tiers)
+	const most = 1<<32 - 1 // of a priority within a tier
+	for i, last := 0, uint64(MaxPriority); i < len(in.Jobs); i++ {
+		j := &in.Jobs[i]
+		rank, _ := slices.BinarySearch(tiers, j.Tier)
+		last = min(last, min(j.Priority, most)+uint64(min(rank, MaxPriority>>32-1))<<32)
+		j.Priority = last
+	}
 }
 
 // Price sets classes and prices of running jobs of in that have a stake, and multiplies priorities by a

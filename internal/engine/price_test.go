@@ -126,3 +126,23 @@ func TestPriceRefuses(t *testing.T) {
 		require.ErrorContains(t, err, "priority", "%v", priorities)
 	}
 }
+
+// A tier comes before any priority, and the order of the queue before both.
+func TestTiersOfJobs(t *testing.T) {
+	in := &Input{Jobs: []Job{{Priority: 3, Tier: 9}, {Priority: 1 << 33, Tier: 5}, {Priority: 7, Tier: 5}, {Priority: 8, Tier: 5}, {Priority: 4, Tier: 2}}}
+	given := in.Jobs
+	_, err := in.Value(nil, nil)
+	require.NoError(t, err)
+	for i, want := range []uint64{2<<32 + 3, 1<<32 + 1<<32 - 1, 1<<32 + 7, 1<<32 + 7, 4} {
+		require.Equal(t, want, in.Jobs[i].Priority, i)
+	}
+	require.EqualValues(t, 3, given[0].Priority, "the caller's stay")
+	in = &Input{}
+	for i := range 300 {
+		in.Jobs = append(in.Jobs, Job{Priority: 5, Tier: uint32(300 - i)})
+	}
+	_, err = in.Value(nil, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 255<<32+5, in.Jobs[0].Priority)
+	require.LessOrEqual(t, in.Jobs[0].Priority, uint64(MaxPriority))
+}

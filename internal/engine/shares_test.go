@@ -219,7 +219,6 @@ func TestFaultsOfShares(t *testing.T) {
 		"jobs[0].share: 2147483648: must be at most":                      {func(in *Input) { in.Jobs[0].Share = 1 << 31 }, false, 1},
 		"jobs[0].max_nodes: 0: must be 1: a share":                        {func(in *Input) { in.Jobs[0].MaxNodes = 0 }, false, 1},
 		"jobs[0].max_gpus: 1: must be 0: a job with a share":              {func(in *Input) { in.Jobs[0].MaxGPUs = 1 }, false, 1},
-		"jobs[0].reserved2: 1: must be 0":                                 {func(in *Input) { in.Jobs[0].Reserved2 = 1 }, false, 1},
 		"alternatives[0].max_nodes: 2: must be 1": {func(in *Input) {
 			in.Alternatives = []Alternative{{Cores: 1, MaxNodes: 2, Share: 1, Mask: -1}}
 		}, false, 1},
