@@ -58,7 +58,7 @@ extern "C" {
  * aucsched_topology(); neither offers nor worker processes, 11: aucsched_invasic(), 12: aucsched_price() sets
  * classes, 13: aucsched_shape(), aucsched_noted() and aucsched_input_file(); aucsched_status()
  * takes a handle, and aucsched_alternatives() settings, 14: aucsched_range(); aucsched_alternatives() takes nodes,
- * aucsched_cycle() preferences and stakes. */
+ * aucsched_cycle() preferences, stakes and tiers of jobs. */
 #define AUCSCHED_ABI 14
 
 /* Return values. */

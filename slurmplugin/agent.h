@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
-/* The thread that runs the cycles. */
+/* The thread that runs the cycles, for the entry points of the plug-in. */
 #ifndef AUC_AGENT_H
 #define AUC_AGENT_H
 
 #include "snapshot.h"
 
-/*
- * The thread that runs the cycles: for the entry points of the plug-in. Its callers may hold locks
- * of slurmctld's.
- */
-
+/* Their callers may hold locks of slurmctld's. */
 extern int auc_agent_start(void);
 extern void auc_agent_stop(void);
 extern void auc_agent_reconfig(void);

@@ -11,9 +11,7 @@
 
 #include "select_hooks.h"
 
-/* The monotonic clock, and waiting by it. Any thread, no lock. */
-
-/* The monotonic clock, in microseconds and in seconds. */
+/* The monotonic clock, in microseconds and in seconds. Any thread, no lock. */
 extern int64_t auc_now_us(void);
 extern int64_t auc_now_s(void);
 
@@ -21,8 +19,6 @@ extern int64_t auc_now_s(void);
 extern void auc_cond_init(pthread_cond_t *cond);
 extern void auc_cond_wait(pthread_cond_t *cond, pthread_mutex_t *lock,
 			  int64_t until_us);
-
-/* Arrays that grow. */
 
 /* Grows an array of elements of size to hold len; what it holds stays. */
 static inline void *auc_grow(void *array, size_t *cap, size_t len, size_t size)

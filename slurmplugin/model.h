@@ -7,9 +7,7 @@
 #include "quotas.h"
 #include "status.h"
 
-/* Whether two jobs ask for the same: a queue's jobs are mostly alike. Job read lock. */
-
-/* As far as their records tell: what nodes, cores, memory and gres, and as whom. */
+/* Whether two jobs ask for the same, as far as their records tell, and as whom: a queue's are mostly alike. Job read lock. */
 extern bool auc_are_alike(const job_record_t *a, const job_record_t *b);
 
 /*
@@ -103,12 +101,7 @@ extern bool auc_may_meet_owners(const job_record_t *job_ptr,
 extern bool auc_has_partition(const job_record_t *job_ptr,
 			      const part_record_t *part_ptr);
 
-/*
- * Which gres share GPUs (shard, mps), and which GPUs are in shared use. A GPU is given whole, or
- * jobs have shares of it.
- */
-
-/* Whether a gres shares GPUs. */
+/* Whether a gres shares GPUs (shard, mps): a GPU is given whole, or jobs have shares of it. */
 extern bool auc_gres_is_share(uint32_t id);
 
 /* Which one is counted in this cycle. Conf and node read locks, job write lock. */
@@ -267,23 +260,16 @@ extern void auc_update_judge(job_record_t *job_ptr);
  */
 extern void auc_requests_restore(void);
 
-/* The nodes of the snapshot, and which of them take jobs. Node read lock. */
-
-/*
- * Every node of the table: cores and memory as if no job were running, free GPUs as
- * Slurm counts them.
- */
+/* Every node of the table, as if no job were running; free GPUs as Slurm counts them. Node read lock. */
 extern void auc_add_nodes(auc_snapshot_t *snapshot);
 
-/* Whether new jobs may start on node n as it is: up, and nothing completes on it. */
+/* Whether new jobs may start on node n as it is: up, and nothing completes on it. Node read lock. */
 extern bool auc_takes_jobs(int n);
 
 #define AUC_GPU_TYPES UINT32_MAX
 
 /* The one type of a node's GPUs, 0: none; AUC_GPU_TYPES if there are several. */
 extern uint32_t auc_gpu_type(const gres_node_state_t *gpus);
-
-/* Memory. */
 
 /* Whether memory is given out in the partition. Conf and partition read locks. */
 extern bool auc_consumes_memory(const part_record_t *part_ptr);
@@ -374,11 +360,9 @@ extern int auc_share_device(const auc_snapshot_t *snapshot, int n, uint8_t bin,
 /* Whether GPU index gpu is close to the cores; true too if nobody said which are. Node read lock. */
 extern bool auc_is_near(const gres_node_state_t *gpus, int gpu, bitstr_t *cores);
 
-/* The queue: pending jobs as rows of the snapshot. Under the locks. */
-
 /*
- * The pending jobs in the order in which Slurm would try them, with their masks and what
- * stock Slurm would give the first of them. Nodes and running jobs must be there.
+ * The pending jobs in the order in which Slurm would try them, as rows with their masks. Nodes and running
+ * jobs must be there. Under the locks.
  */
 extern void auc_add_queue(auc_snapshot_t *snapshot,
 			  const auc_settings_t *settings, uint32_t cycle);

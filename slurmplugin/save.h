@@ -90,12 +90,7 @@ extern void auc_saver_mend(void);
 extern void auc_saver_open(void);
 extern void auc_saver_close(int64_t wait_ms);
 
-/*
- * Jobs that have their nodes, until the nodes hear of them. All under the locks; auc_starts_t is
- * the agent's.
- */
-
-/* A job that has its nodes. */
+/* A job that has its nodes, until these hear of it. All under the locks; auc_starts_t is the agent's. */
 typedef struct {
 	uint32_t job_id;
 	time_t start;		/* the job's start_time, which tells its runs apart */

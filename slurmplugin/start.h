@@ -77,12 +77,10 @@ extern bool auc_pin_make_room(auc_pin_t *pin,
 
 extern void auc_pin_free(auc_pin_t *pin);
 
-/* Decisions into jobs that have their nodes. Under the locks. */
-
 /*
  * Gives jobs their nodes as decided, from starts->next on, until all are done or
  * budget_us is over (one start is always tried). Every job is validated again first.
- * auc_launch() has to follow.
+ * auc_launch() has to follow. Under the locks, as what follows.
  */
 extern void auc_start(const auc_snapshot_t *snapshot,
 		      const struct aucsched_output *out,
@@ -134,13 +132,8 @@ extern auc_waits_t auc_holds_tend(auc_select_hooks_t *hooks,
 				  auc_starts_t *starts);
 
 /*
- * Jobs that have to end before others can start: has Slurm preempt them, and keeps the places. Under
- * the locks, the agent's thread alone.
- */
-
-/*
- * For the starts that have to wait for others: asks Slurm whether these would do, preempts them,
- * and keeps the places. A start that has become possible meanwhile is made. After auc_start().
+ * For the starts that have to wait for others: asks Slurm whether these would do, has it preempt them,
+ * and keeps the places. Under the locks, the agent's thread alone. A start that has become possible meanwhile is made. After auc_start().
  * IN budget_us - who is not looked at by then bids again
  * RET how many jobs have been preempted
  */

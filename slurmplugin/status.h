@@ -55,7 +55,6 @@ extern void auc_miss(auc_misses_t *misses, const char *why);
 extern void auc_missed(job_record_t *job_ptr, int rc);
 
 /* The figures for `aucsched status`. The agent's thread alone, without a lock. */
-
 typedef struct aucsched_figure auc_figure_t;
 typedef struct aucsched_status auc_status_t;
 
