@@ -25,14 +25,11 @@ func lensOf(s *Spec, crosses int) lens {
 }
 
 // limited are tables as lenses see them. They are made when they are first asked for, and then
-// follow the nodes that change. The zero limited is ready.
+// follow the nodes that change. It is ready after reset.
 type limited struct {
-	index  map[lens]int
-	tables []*seen
-	of     []lens // by table
-	used   int
-	next   int    // the table to be given up next, where there are as many as may be
-	log    []Span // nodes that have changed
+	tables Pool[lens, seen]
+	turn   int32   // how many changes there have been
+	last   []int32 // by node: its last change
 }
 
 // nodesSeen bounds the memory: so many nodes do all tables together have, or there are leastSeen.
@@ -41,54 +38,49 @@ const (
 	leastSeen = 4
 )
 
-// seen is a table as a lens sees it, by the first upTo changes of the log.
+// seen is a table as a lens sees it, by the first upTo changes.
 type seen struct {
 	nodeset.Table
-	upTo int
+	upTo int32
 }
 
-func (l *limited) reset() {
-	clear(l.index)
-	l.used, l.next, l.log = 0, 0, l.log[:0]
+func (l *limited) reset(nodes int) {
+	l.tables.Reset()
+	l.turn, l.last = 0, append(l.last[:0], make([]int32, nodes)...)
 }
 
 // changed notes that what is free on the nodes of segs is something else now.
 func (l *limited) changed(segs []nodeset.Segment) {
+	l.turn++
 	for _, s := range segs {
-		l.log = append(l.log, Span{int(s.First), int(s.Last)})
+		for n := s.First; n <= s.Last; n++ {
+			l.last[n] = l.turn
+		}
 	}
 }
 
-// at is the table of k for a machine of so many nodes, and whether it has to be filled first.
-func (l *limited) at(k lens, nodes int) (t *seen, fresh bool) {
-	i, ok := l.index[k]
-	if ok {
-		return l.tables[i], false
+// at is the table of k, and whether it has to be filled first. With one too many all are given up.
+func (l *limited) at(k lens) (t *seen, fresh bool) {
+	t, fresh = l.tables.Of(k)
+	if fresh && len(l.tables.made) > max(nodesSeen/len(l.last), leastSeen) {
+		l.tables.Reset()
+		t, _ = l.tables.Of(k)
 	}
-	if l.index == nil {
-		l.index = make(map[lens]int)
-	}
-	switch {
-	case l.used >= max(nodesSeen/nodes, leastSeen): // the oldest is given up
-		i, l.next = l.next, (l.next+1)%l.used
-		delete(l.index, l.of[i])
-	case l.used == len(l.tables):
-		l.tables, l.of = append(l.tables, new(seen)), append(l.of, lens{})
-		fallthrough
-	default:
-		i = l.used
-		l.used++
-	}
-	l.index[k], l.of[i] = i, k
-	return l.tables[i], true
+	return t, fresh
 }
 
 // follow brings t, which s sees of base, up to date.
 func (l *limited) follow(t *seen, base *nodeset.Table, s *Spec) {
-	for _, span := range l.log[t.upTo:] {
-		s.see(&t.Table, base, span.First, span.Last)
+	for n := 0; n < len(l.last) && t.upTo < l.turn; n++ {
+		first := n
+		for n < len(l.last) && l.last[n] > t.upTo {
+			n++
+		}
+		if n > first {
+			s.see(&t.Table, base, first, n-1)
+		}
 	}
-	t.upTo = len(l.log)
+	t.upTo = l.turn
 }
 
 // Limited is a table as one request after the other sees it. The zero Limited is ready; it keeps

@@ -31,7 +31,7 @@ func (r *Residual) Reset(now *nodeset.Table, left []*nodeset.Table) {
 		r.views[k+1].CopyFrom(r.View(k))
 		r.views[k+1].SetLeast(0, t.Len()-1, &r.views[k+1], t)
 	}
-	r.seen.reset()
+	r.seen.reset(now.Len())
 	r.quotas.Left = r.quotas.Left[:0]
 }
 
@@ -49,11 +49,11 @@ func (r *Residual) For(s *Spec, crosses int) *nodeset.Table {
 		return r.View(crosses)
 	}
 	base := r.View(crosses)
-	t, fresh := r.seen.at(lensOf(s, crosses), base.Len())
+	t, fresh := r.seen.at(lensOf(s, crosses))
 	if fresh {
 		t.CopyFreeFrom(base)
 		s.see(&t.Table, base, 0, base.Len()-1)
-		t.upTo = len(r.seen.log)
+		t.upTo = r.seen.turn
 	}
 	r.seen.follow(t, base, s)
 	return &t.Table

@@ -170,10 +170,6 @@ func (s *Spec) MayBeOn(sets []nodeset.Set) bool {
 // roomiestNodes fills p.spans with as few nodes as hold the job, those with most
 // free cores first. If that fails, no choice of nodes holds it.
 func (p *Placer) roomiestNodes(s *Spec, t *nodeset.Table) bool {
-	p.spans = p.spans[:0]
-	if !s.MayBeOn(p.sets) {
-		return false
-	}
 	p.setPieces(s, t)
 	_, floor, atFloor, ok := s.lowest(p.counts)
 	if !ok {
