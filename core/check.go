@@ -122,7 +122,8 @@ func priceFault(price int64, class int) *bids.FieldError {
 func (j *Job) fault(last int64) *bids.FieldError {
 	switch {
 	case j.Priority < 1 || j.Priority > MaxPriority:
-		return &bids.FieldError{Field: "priority", Value: j.Priority, Why: fmt.Sprintf("must be 1 to %d", int64(MaxPriority))}
+		return &bids.FieldError{Field: "priority", Value: j.Priority,
+			Why: fmt.Sprintf("must be 1 to %d, and has no default", int64(MaxPriority))}
 	case j.Priority > last:
 		return &bids.FieldError{Field: "priority", Value: j.Priority, Why: fmt.Sprintf("is above %d, that of the job before it", last)}
 	}
@@ -149,9 +150,10 @@ const maxTimeLimit = 1 << 50
 
 // limitFault is what is wrong with the job's time limit, or nil.
 func (j *Job) limitFault() *bids.FieldError {
-	if j.TimeLimit < 1 || j.TimeLimit > maxTimeLimit {
+	nanoseconds := j.TimeLimit > NoTimeLimit && j.TimeLimit%1e9 == 0 // of a time.Duration
+	if j.TimeLimit < 1 || j.TimeLimit > maxTimeLimit || nanoseconds {
 		return &bids.FieldError{Field: "time_limit_s", Value: j.TimeLimit,
-			Why: fmt.Sprintf("must be 1 to %d; NoTimeLimit stands for none", int64(maxTimeLimit))}
+			Why: fmt.Sprintf("must be 1 to %d seconds, not a time.Duration; NoTimeLimit stands for none", int64(maxTimeLimit))}
 	}
 	return nil
 }

@@ -70,6 +70,10 @@ func TestDecideRefusesQueuesThatAreNone(t *testing.T) {
 			return q
 
 		},
+		"jobs[1] (J1): time_limit_s: 3600000000000: must be 1 to 1125899906842624 seconds, not a time.Duration": func(q []*core.Job) []*core.Job {
+			q[1].TimeLimit = int64(time.Hour)
+			return q
+		},
 		"jobs[1] (J1): time_limit_s: 1125899906842625: must be 1 to": func(q []*core.Job) []*core.Job {
 			q[1].TimeLimit = 1<<50 + 1
 			return q

@@ -57,6 +57,9 @@ type Explanation struct {
 	// Worth is the objective value of the job's start without preferences; the priority if the
 	// policy has no objective.
 	Worth float64
+	// Planned says that a plan over time (see [Goal]) has the first jobs start in its order, also
+	// before jobs of more Worth.
+	Planned bool
 	// Why is why the job waits. Never: see NeverWhy. NoFit: nothing that is free suits it even
 	// alone. Lost: jobs that start now take its place. Reserved: only reservations are in its way.
 	// OverQuota: too little of a quota is left, also after the jobs that start now. 0: it starts,

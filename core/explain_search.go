@@ -60,7 +60,7 @@ func (e *Explainer) Explain(ctx context.Context, job int, o ExplainOptions) (*Ex
 	}
 	x := &Explanation{Decision: Decision{Job: job}, Late: e.plan.Stats.Late}
 	asked := e.asked(e.s.Pending[job])
-	x.Worth = e.worthOf(job)
+	x.Worth, x.Planned = e.worthOf(job), e.auction != nil && e.auction.planning.on()
 	if i := e.byJob[job]; i >= 0 {
 		x.Looked, x.Decision = true, e.plan.Decisions[i]
 		x.Decision.Segs = slices.Clone(x.Decision.Segs)
@@ -184,8 +184,8 @@ func (q *search) least(d *dimension, job *Job) (int64, bool) {
 	return starts, true
 }
 
-// pair makes two kinds of changes: as much of b as there is while it finds how little
-// of a will do, then as little of b, and of both as long as one less will do.
+// pair makes two kinds of changes. With as much of b as there is it finds how little of a will do.
+// Then it finds how little of b will do, then less of both.
 func (q *search) pair(a, b *dimension) {
 	if q.over() || !q.starts(b.with(a.with(q.job, a.steps), b.steps)) {
 		return

@@ -29,8 +29,8 @@ type Job struct {
 	Prefer nodeset.Mask
 	// Priority is 1 to MaxPriority; a higher one comes first (P_j of the papers).
 	Priority int64
-	// TimeLimit is the walltime limit in seconds, 1 to 2^50, NoTimeLimit without one. Required: a
-	// zero limit would let the job backfill into any reservation.
+	// TimeLimit is the walltime limit in seconds, not a time.Duration: 1 to 2^50, NoTimeLimit without
+	// one. Required: a zero limit would let the job backfill into any reservation.
 	TimeLimit int64
 	// Since is the second from which on the job could have started, mostly its submission, on the
 	// scale of Snapshot.Now. Only differences count.

@@ -278,9 +278,12 @@ func TestJobValidate(t *testing.T) {
 			Request: good, Alternatives: []bids.Request{{TasksPerNode: 70000}}},
 		"alternatives: 9: must be at most 8": {TimeLimit: 1,
 			Request: good, Alternatives: slices.Repeat([]bids.Request{good}, 9)},
-		"time_limit_s: 0: must be 1 to 1125899906842624; NoTimeLimit stands for none":  {Request: good},
-		"time_limit_s: -1: must be 1 to 1125899906842624; NoTimeLimit stands for none": {TimeLimit: -1, Request: good},
-		"time_limit_s: 1125899906842625: must be 1 to 1125899906842624; NoTimeLimit stands for none": {
+		"time_limit_s: 0: must be 1 to 1125899906842624 seconds, not a time.Duration; " +
+			"NoTimeLimit stands for none": {Request: good},
+		"time_limit_s: -1: must be 1 to 1125899906842624 seconds, not a time.Duration; " +
+			"NoTimeLimit stands for none": {TimeLimit: -1, Request: good},
+		"time_limit_s: 1125899906842625: must be 1 to 1125899906842624 seconds, not a time.Duration; " +
+			"NoTimeLimit stands for none": {
 			TimeLimit: maxTimeLimit + 1, Request: good},
 	} {
 		err := j.Validate()

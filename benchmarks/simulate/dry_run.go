@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/aucsched/aucsched/internal/cli"
 )
 
-// DryRun is what --dry-run has checked: all input, but not that outputs can be written.
+// DryRun is what --dry-run has checked: all input, but not whether jobs fit the machine, nor that
+// outputs can be written.
 type DryRun struct {
 	Policies []string `json:"policies"`
 	Nodes    int      `json:"nodes"`
@@ -35,8 +38,8 @@ func (d *DryRun) Print(out io.Writer, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(out).Encode(d)
 	}
-	machine := fmt.Sprintf("%d nodes with %d cores and %d GPUs", d.Nodes, d.Cores, d.GPUs)
-	_, err := fmt.Fprintf(out, "the input is valid: %d jobs of %s, %s, under %s; nothing was run\n",
-		d.Jobs, d.Workload, machine, strings.Join(d.Policies, ", "))
+	_, err := fmt.Fprintf(out, "read without a fault: %s of %s; %s with %s and %s; policies %s; not tried: whether jobs fit, and output\n",
+		cli.Count(d.Jobs, "job"), d.Workload, cli.Count(d.Nodes, "node"), cli.Count(d.Cores, "core"), cli.Count(d.GPUs, "GPU"),
+		strings.Join(d.Policies, ", "))
 	return err
 }

@@ -301,7 +301,7 @@ func (t *Table[R]) legend(markdown bool) string {
 	var lines []string
 	if len(t.Columns) > 1 {
 		lines = append(lines,
-			fmt.Sprintf("Differences are from %s, in %% of its figure; those of rows in %% are in points.", t.Columns[0].Name))
+			fmt.Sprintf("Differences are from %s, in %% of its figure; those of rows in %% are in points; = is none.", t.Columns[0].Name))
 	}
 	marked := slices.ContainsFunc(t.Rows, func(r Row[R]) bool { return r.Good != 0 })
 	switch {

@@ -230,7 +230,7 @@ func TestMarkdown(t *testing.T) {
 		require.Equal(t, 5, strings.Count(row, "|"), row)
 	}
 	require.Contains(t, table, "|  | backfill | easy | difference |\n| --- | ---: | ---: | ---: |\n| jobs run | ")
-	require.Contains(t, legend, "Differences are from backfill")
+	require.Contains(t, legend, "Differences are from backfill, in % of its figure; those of rows in % are in points; = is none.")
 }
 
 // Files of several runs have the policy and the seed in their names.
@@ -304,6 +304,7 @@ func TestResampledTraces(t *testing.T) {
 		"--resample: -1h0m0s: must be": {"--resample=-1h"},
 		"--resample: is for traces":    {"--resample", "1h", "--workload", "gen:V.1", "--cluster", "64x8x2"},
 		"2 whole blocks of 28800":      {"--resample", "8h"},
+		"5m, or 24h for a day":         {"--resample", "1d"},
 	} {
 		code, _, errs := simulate(args...)
 		require.Equal(t, 2, code, errs)

@@ -36,6 +36,20 @@ func TestExplainPrints(t *testing.T) {
 	golden.Equal(t, "explain.txt", all.String())
 }
 
+// A plan over time may start jobs of less worth first, and it is said that it did.
+func TestExplainNamesThePlan(t *testing.T) {
+	const less = "worth 20 together, which come first in the plan over time that the preset makes\n"
+	w := `{"nodes":[{"name":"n[1-4]","cores":16,"gpus":2}],
+		"running":[{"id":"old","nodes":"n1","cores_per_node":16,"end_s":1800}],"jobs":[
+		{"id":"train","priority":30,"nodes":3,"tasks_per_node":8,"gpus_per_node":1,"time_limit_s":3600},
+		{"id":"range","priority":20,"nodes":2,"tasks_per_node":4,"gpus_per_node":"1-2","time_limit_s":1200},
+		{"id":"cpu","priority":10,"cores":24,"time_limit_s":7200}]}`
+	_, out, _ := aucsched(t, w, "explain", "-", "train", "--objective", "priority")
+	require.Contains(t, out, less)
+	_, out, _ = aucsched(t, w, "explain", "-", "train") // these are worth more by that objective
+	require.NotContains(t, out, "plan over time")
+}
+
 // plan --explain adds to what plan prints, and says of each job what explain does.
 func TestPlanExplains(t *testing.T) {
 	race.Slow(t)

@@ -61,7 +61,8 @@ func TestWrongUsageAndInput(t *testing.T) {
 		`unknown command "frob"`: {"frob"},
 		"unknown flag: --frob":   {"plan", "--frob"},
 		"plan: WINDOW.json is missing; for example: aucsched plan ": {"plan"},
-		"no such file":               {"plan", filepath.Join(dir, "absent")},
+		"no such file": {"plan", filepath.Join(dir, "absent")},
+		"aucsched: " + dir + ": is a directory: name a file\n": {"plan", dir},
 		"standard input:1":           {"plan", "-"},
 		`--policy: "odd" is unknown`: {"plan", "../../examples/table1.json", "--policy", "odd"},
 		"--reservations 65: must be": {"plan", "../../examples/table1.json", "--reservations", "65"},
@@ -113,6 +114,7 @@ func TestDidYouMean(t *testing.T) {
 			"plan", "../../examples/table1.json", "--policy", "auctoin2"},
 		`--objective priorty: must be priority, size or rate; did you mean "priority"?`:       append(plan, "--objective", "priorty"),
 		`--solver: "nativ" is unknown; known are native, highs, auto; did you mean "native"?`: append(plan, "--solver", "nativ"),
+		`--policy: "default" is a preset of auction2: use --preset default`:                   append(plan, "--policy", "default"),
 		`there is no job "wdie"; did you mean "wide"?`:                                        {"explain", "../../examples/blocked.json", "wdie"},
 	} {
 		code, out, errs := aucsched(t, "", args...)

@@ -85,6 +85,8 @@ func TestTryErrors(t *testing.T) {
 		`--presets: "shrt" is unknown; known are default, short, throughput, none; did you mean "short"?`: {"--presets", "shrt"},
 		"--most: 40 jobs: more than 39; take fewer --weeks":                                               {"--most", "39"},
 		"no such file or directory": {"--conf", "/no/such/file"},
+		"has no job from 2020-01-01T00:00:00 to 2020-01-02T00:00:00: its jobs are from 2026-01-05T": {"--from", "2020-01-01", "--to", "2020-01-02"},
+		"no job that began; see aucsched try --how":                                                 {"--sacct", os.DevNull},
 	} {
 		if args != nil {
 			args = append([]string{"--sacct", sacct, "--conf", conf}, args...)

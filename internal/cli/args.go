@@ -59,7 +59,8 @@ func Missing(c *cobra.Command, what ...string) error {
 // argNames are what the Use line calls the first n arguments.
 func argNames(c *cobra.Command, n int) (names []string) {
 	for _, word := range strings.Fields(c.Use)[1:] {
-		if word = strings.TrimSuffix(strings.Trim(word, "[]"), "..."); !strings.HasPrefix(word, "-") && word != "" {
+		word, _, _ = strings.Cut(strings.Trim(word, "[]"), "[")
+		if word = strings.TrimSuffix(word, "..."); !strings.HasPrefix(word, "-") && word != "" {
 			names = append(names, word)
 		}
 	}

@@ -92,7 +92,7 @@ func Expected(f *pflag.Flag, why string) string {
 		return "is out of range"
 	}
 	for kind, must := range map[string]string{"uint": "a whole number, 0 or more", "int": "a whole number", "count": "a whole number",
-		"float": "a number", "duration": "a time with its unit, such as 500ms, 10s, 5m or 2h", "bool": "true or false"} {
+		"float": "a number", "duration": "a time with its unit, such as 500ms, 10s, 5m, or 24h for a day", "bool": "true or false"} {
 		if f != nil && strings.HasPrefix(f.Value.Type(), kind) {
 			return "must be " + must
 		}
@@ -100,15 +100,15 @@ func Expected(f *pflag.Flag, why string) string {
 	return why
 }
 
-// Words is the text of err, in which errors of files say what was asked for, and not by which
-// call: "w.json: there is no such file", and not "open w.json: no such file or directory".
+// Words is the text of err. Errors of files say in it what was asked for, not by which call:
+// "w.json: there is no such file" in place of "open w.json: no such file or directory".
 func Words(err error) string {
 	text := err.Error()
 	for err != nil {
 		if of, ok := err.(*fs.PathError); ok {
 			before, after, found := strings.Cut(text, of.Error())
 			if found {
-				return before + aboutFile(of, after == "") + after
+				return strings.TrimSuffix(before, of.Path+": ") + aboutFile(of, after == "") + after
 			}
 			return text
 		}

@@ -17,7 +17,7 @@ func said(t *testing.T, args ...string) string {
 	below := &cobra.Command{Use: "invasive", Args: ExactArgs(0), Run: func(*cobra.Command, []string) {}}
 	demo := &cobra.Command{Use: "demo", Args: ExactArgs(0), Run: func(*cobra.Command, []string) {}}
 	demo.AddCommand(below)
-	plan := &cobra.Command{Use: "plan FILE", Args: ExactArgs(1), Run: func(*cobra.Command, []string) {}}
+	plan := &cobra.Command{Use: "plan FILE[.gz]", Args: ExactArgs(1), Run: func(*cobra.Command, []string) {}}
 	plan.Flags().String("policy", "", "")
 	plan.Flags().Int("window", 1, "")
 	var out, errs bytes.Buffer

@@ -10,6 +10,7 @@ import (
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/older"
+	"github.com/aucsched/aucsched/internal/settings"
 	"github.com/aucsched/aucsched/ipmodel"
 	"github.com/aucsched/aucsched/ipmodel/native"
 )
@@ -80,9 +81,9 @@ func (e *Engine) newPolicy(s *Settings) (core.Policy, error) {
 // Settings are those in force.
 func (e *Engine) Settings() Settings { return e.settings }
 
-// Cycle decides on in. After an error, of type [*InputError] where the input as a whole is at fault
-// and [*PanicError] where this module is, out has no decision, and the Engine can be used again. A
-// fault of a single job, alternative, read or running job is no error: see Output.Faults.
+// Cycle decides on in. After an error, out has no decision, and the Engine can be used again: an
+// [*InputError] is of the input as a whole, a [*PanicError] of this module. A fault of a single
+// job, alternative, read or running job is no error: see Output.Faults.
 func (e *Engine) Cycle(in *Input, out *Output) error {
 	begin := e.now()
 	err := guard(func() error { return e.cycle(in, out, begin) })
@@ -99,8 +100,8 @@ func (e *Engine) Cycle(in *Input, out *Output) error {
 
 func (e *Engine) cycle(in *Input, out *Output, begin time.Time) error {
 	out.clear()
-	if in.Deadline < 0 || in.Deadline > MaxDeadline {
-		return whole("deadline", in.Deadline, "must be 0 to %v", MaxDeadline)
+	if in.Deadline < 0 || in.Deadline > settings.MaxDeadline {
+		return whole("deadline", in.Deadline, "must be 0 to %v", settings.MaxDeadline)
 	}
 	const mb = 1 << 20
 	if most, takes := e.settings.Memory, in.memory(&e.settings.Auction); most > 0 && takes > float64(most)*mb {

@@ -39,9 +39,6 @@ func DefaultSettings() Settings {
 	}
 }
 
-// MaxDeadline is the longest that a cycle may take.
-const MaxDeadline = time.Hour
-
 // ParseSettings reads "key=value" pairs, separated by commas or white space, on top of
 // the defaults. Later ones win. Errors are [*SettingError].
 //
@@ -107,7 +104,7 @@ func (s *Settings) freesNodes() bool { return s.Policy == IPSched && !s.IPSched.
 // others are the settings beside those of the auction.
 var others = []settings.Setting{
 	{Name: "policy", Field: "Policy", Values: policyNames[:]},
-	{Name: "deadline_ms", Field: "DeadlineMs", Low: 1, High: MaxDeadline.Milliseconds()},
+	{Name: "deadline_ms", Field: "DeadlineMs", Low: 1, High: settings.MaxDeadline.Milliseconds()},
 	{Name: "file_age", Field: "FileAge", Seconds: true, High: core.NoTimeLimit},
 	{Name: "memory_mb", Field: "Memory", High: 1 << 30},
 	{Name: "node_limits", Field: "NodeLimits", Values: []string{"no", "yes"}},

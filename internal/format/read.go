@@ -94,8 +94,9 @@ type fault struct {
 func (e *fault) Error() string { return e.text }
 func (e *fault) Unwrap() error { return e.cause }
 
-// Fault is what is wrong with element i of a list, in the words of err, with its line, or that of the
-// field at fault; of the list as such if i is below 0. own is what err says of the element itself.
+// Fault is what is wrong with element i of a list, in the words of err, with its line or that of
+// the field at fault. If i is below 0 it is of the list. own is what err says of the element
+// itself.
 func (f *File) Fault(list string, i int, own *bids.FieldError, err error) error {
 	switch {
 	case i < 0:
@@ -146,8 +147,8 @@ func (f *File) locate(at int, path string) int {
 	return at
 }
 
-// each calls see for each member of the object at an offset, or each element of the list, which has
-// its number in brackets for a key: where it begins, and its value.
+// each calls see for each member of an object or element of a list, of which the offset is given.
+// key is the name, or the number in brackets; from and value are where it and its value begin.
 func (f *File) each(at int, see func(key string, from, value int)) {
 	d := json.NewDecoder(bytes.NewReader(f.text[at:]))
 	open, _ := d.Token()
@@ -278,6 +279,14 @@ func (f *File) members(p *path, v reflect.Value) error {
 	return nil
 }
 
+// elsewhere are hints for what other schedulers call fields of windows.
+var elsewhere = map[string]string{
+	"memory": `; did you mean "resources" of a node, or "uses" of a job?`,
+	"tres":   `; did you mean "resources" of a node, or "uses" of a job?`,
+	"gres":   `; did you mean "gpus" of a node, or "gpus_per_node" of a job?`,
+	"ncpus":  `; did you mean "cores"?`,
+}
+
 // member decodes the value of a member that begins at an offset.
 func (f *File) member(p *path, at int, key string, seen map[string]bool, v reflect.Value) error {
 	fail := func(format string, args ...any) error {
@@ -289,7 +298,8 @@ func (f *File) member(p *path, at int, key string, seen map[string]bool, v refle
 	} else if index, ok := f.fieldsOf(v.Type())[key]; ok {
 		of = v.FieldByIndex(index)
 	} else {
-		return fail("unknown field %q%s", key, input.Hint(key, slices.Sorted(maps.Keys(f.fieldsOf(v.Type())))))
+		near := input.Hint(key, slices.Sorted(maps.Keys(f.fieldsOf(v.Type()))))
+		return fail("unknown field %q%s", key, cmp.Or(elsewhere[key], near))
 	}
 	if seen[key] {
 		return fail("%s: is there twice", key)

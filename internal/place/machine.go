@@ -230,9 +230,9 @@ func (m *Machine) fewestOf(s *Spec, uses nodeset.Uses) (int, error) {
 	return 0, fmt.Errorf("needs %d cores, its%s nodes have at most %d", s.Cores.Total, where, most)
 }
 
-// Most is how many nodes have room for s, and how many cores as many of them as it may have can give
-// at most: neighbours for "contiguous", below such switches as it demands for "switches", or else any.
-// rooms is what each node can give, and may be sorted.
+// Most is how many nodes have room for s, and the most cores that as many of them as it may have
+// can give. They are neighbours for "contiguous", below such switches as it demands for "switches",
+// or else any. rooms is what each node can give, and may be sorted.
 func Most(s *Spec, rooms []int, row string) (nodes int, cores int64) {
 	switch row {
 	case "switches":
@@ -296,7 +296,7 @@ func (m *Machine) noNode(s *Spec, t *nodeset.Table) error {
 	case !some:
 		return errors.New("it may use no node at all")
 	case gpus < s.GPUs.PerNode.Min:
-		return fmt.Errorf("needs %d GPUs on a node, most has %d", s.GPUs.PerNode.Min, gpus)
+		return fmt.Errorf("needs %d or more GPUs on a node, most has %d", s.GPUs.PerNode.Min, gpus)
 	}
 	return fmt.Errorf("needs %d cores on a node, largest has %d", s.Cores.PerNode.Min, cores)
 }

@@ -74,7 +74,7 @@ func TestCanEverRunSaysWhy(t *testing.T) {
 		{bids.Request{MinNodes: 4, TasksPerNode: 5}, "can never run: needs 4 nodes that can serve it, there are 3"},
 		{bids.Request{MinNodes: 3, TasksPerNode: 5, Contiguous: true},
 			"can never run: needs 3 consecutive nodes that can serve it, there are 2"},
-		{bids.Request{Cores: 1, MinGPUs: 3}, "can never run: needs 3 GPUs on a node, most has 2"},
+		{bids.Request{Cores: 1, MinGPUs: 3}, "can never run: needs 3 or more GPUs on a node, most has 2"},
 		{bids.Request{Cores: 29}, "can never run: needs 29 cores, its nodes have at most 28"},
 		{bids.Request{Cores: 17, MinNodes: 2, MaxNodes: 2}, "can never run: needs 17 cores, its 2 nodes have at most 16"},
 		{bids.Request{Cores: 5, Eligible: only}, "can never run: needs 5 cores, its nodes have at most 4"},

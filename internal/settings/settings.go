@@ -12,7 +12,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
+
+// MaxDeadline is the longest that a cycle may take.
+const MaxDeadline = time.Hour
 
 // Setting is a field of core.AuctionOptions by a name.
 type Setting struct {
@@ -80,16 +84,16 @@ type Inner struct {
 	Work int64
 }
 
-// Goal says what an auction plans for. With one, a timetable of the first jobs of the window, the best
-// that sorting and annealing find, says in which order they get their places, now or later, and the
-// auction has the rest. The longest wait, and other sums that the goal caps, do not grow beyond what
-// serving the jobs in queue order would give (docs/explanation/presets.md). Waits count by priority.
+// Goal says what an auction plans for. With one, the first jobs of the window get their places, now
+// or later, in the order of the best timetable that sorting and annealing find. The auction has the
+// rest. The longest wait, and other sums that the goal caps, do not grow beyond what queue order
+// would give (docs/explanation/presets.md). Waits count by priority.
 type Goal uint8
 
-// Fair lets waits be shorter, and nothing be worse than in queue order. Short has waits and slowdowns
-// as short as they get while nobody waits longer. Most has all that waits done soon, planned waits and
-// the end no longer than by Patience, and keeps places for blocked jobs that ask for a quarter of the
-// machine or have waited for so long.
+// Fair lets waits be shorter, and nothing be worse than in queue order. Short has waits and
+// slowdowns as short as they get while nobody waits longer. Most has all that waits done soon, with
+// planned waits and the end no longer than by Patience. It keeps places for blocked jobs that ask
+// for a quarter of the machine or have waited for so long.
 const (
 	NoGoal Goal = iota
 	Fair

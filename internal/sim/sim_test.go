@@ -218,7 +218,7 @@ func TestJobsThatCannotRun(t *testing.T) {
 	require.Equal(t, 1, res.Jobs)
 	require.Equal(t, []Unrun{
 		{"J1", "can never run: needs 9 cores, its nodes have at most 8"},
-		{"J3", "can never run: needs 1 GPUs on a node, most has 0"},
+		{"J3", "can never run: needs 1 or more GPUs on a node, most has 0"},
 	}, res.Unrun)
 
 	calls := 0

@@ -254,7 +254,7 @@ const mostClasses = 12
 
 // assumed says what was inferred, and how far it may be wrong.
 func (in *inference) assumed() []string {
-	words := []string{fmt.Sprintf("There is no slurm.conf. The nodes are taken from where jobs ran: %s, each with the most that "+
+	words := []string{fmt.Sprintf("There is no slurm.conf. The nodes are taken from where jobs ran: %s. Each has the most that "+
 		"jobs used at once of a node of its class (same letters in the name, same partitions, same types of GPUs).",
 		cli.Count(len(in.nodes), "node"))}
 	total := int64(0)

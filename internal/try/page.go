@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/style"
@@ -27,7 +26,8 @@ func (r *Report) document() *style.Document {
 		missing = append(missing, fmt.Sprintf("not in the accounts: %s: %s", x.Columns, x.So))
 	}
 	d.Parts = append(d.Parts,
-		style.Part{Text: []string{fmt.Sprintf("%s to %s, %d nodes, %d jobs", when(r.From), when(r.To), r.Nodes, r.All.Jobs)}},
+		style.Part{Text: []string{fmt.Sprintf("%s to %s, %s, %s", when(r.From), when(r.To),
+			cli.Count(r.Nodes, "node"), cli.Count(r.All.Jobs, "job"))}},
 		style.Part{Class: class, Text: []string{r.Verdict()}, Items: missing})
 	if r.Assumed != nil {
 		d.Parts = append(d.Parts, style.Part{Heading: "Assumed", Items: r.Assumed})
@@ -46,10 +46,10 @@ func (r *Report) document() *style.Document {
 	}
 	var rest []string
 	for _, x := range r.Left {
-		rest = append(rest, fmt.Sprintf("left out: %d jobs: %s", x.Jobs, x.Reason))
+		rest = append(rest, fmt.Sprintf("left out: %s: %s", cli.Count(x.Jobs, "job"), x.Reason))
 	}
 	for _, x := range r.Adjusted {
-		rest = append(rest, fmt.Sprintf("changed: %d jobs: %s", x.Jobs, x.Reason))
+		rest = append(rest, fmt.Sprintf("changed: %s: %s", cli.Count(x.Jobs, "job"), x.Reason))
 	}
 	if rest != nil {
 		d.Parts = append(d.Parts, style.Part{Heading: "Jobs that are not as in the accounts", Items: rest})
@@ -91,9 +91,6 @@ func (r *Report) table(title string, groups []Group) style.Part {
 	return style.Part{Heading: "Mean waits by " + title, Table: t, Head: true}
 }
 
-// when is a second since 1970 as sacct prints it, in its zone.
-func when(second int64) string { return time.Unix(second, 0).UTC().Format("2006-01-02T15:04:05") }
-
 // against holds a policy's mean wait against the simulated Slurm's: their ratio with its interval, or
 // their difference if both are below shortWait; "-" where nobody waits.
 func (g *Group) against(k int) string {
@@ -114,16 +111,17 @@ func (r *Report) Legend() string {
 	return fmt.Sprintf("Each mean wait is compared with the simulated backfill's: the ratio, with a 95%% bootstrap confidence interval "+
 		"over the %d parts of this time, each of %s. If it contains 1, no difference is shown. There is none where too few days have "+
 		"waits. Where both wait less than a minute, their difference is shown instead. Waits count from when a job could begin "+
-		"(sacct's Eligible). %d jobs that ran or waited before are simulated but not counted. Not known: limits of users and accounts, "+
+		"(sacct's Eligible). %s of before are simulated but not counted. Not known: limits of users and accounts, "+
 		"reservations, nodes that were down, preemption, features, and priorities that changed as jobs waited.",
-		r.Blocks, cli.Seconds(float64(r.Block)), r.Before)
+		r.Blocks, cli.Seconds(float64(r.Block)), cli.Count(r.Before, "job"))
 }
 
 // Summary is what the report comes to, for who decides and reads no tables.
 func (r *Report) Summary() (lines []string) {
 	all := &r.All
-	lines = append(lines, fmt.Sprintf("In these %s, %d jobs waited %.1f h in all under the simulated Slurm, %s each.",
-		cli.Seconds(float64(r.To-r.From)), all.Jobs, all.Figures[1].Mean*float64(all.Jobs)/3600, cli.Seconds(all.Figures[1].Mean)))
+	lines = append(lines, fmt.Sprintf("In these %s, %s waited %.1f h in all under the simulated Slurm, %s each.",
+		cli.Seconds(float64(r.To-r.From)), cli.Count(all.Jobs, "job"),
+		all.Figures[1].Mean*float64(all.Jobs)/3600, cli.Seconds(all.Figures[1].Mean)))
 	for _, e := range r.Effects {
 		what := "auc_preset=" + e.Policy + ": "
 		switch within := fmt.Sprintf("95%% interval %.1f to %.1f h", e.Low, e.High); {

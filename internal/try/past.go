@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/internal/place"
@@ -80,17 +81,23 @@ func Read(sacct, slurmConf string, o Options) (*Past, error) {
 			return nil, err
 		}
 	}
-	if p.Span.To == 0 {
-		err := opened(sacct, func(r io.Reader) error {
-			first, last, _, err := workload.SacctSpan(r, sacct)
-			p.Span = Span{max(first, last+1-int64(o.Weeks)*week), last + 1}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
 	err := opened(sacct, func(r io.Reader) error {
+		first, last, _, err := workload.SacctSpan(r, sacct)
+		switch {
+		case err != nil:
+			return err
+		case o.Span.To == 0:
+			p.Span = Span{max(first, last+1-int64(o.Weeks)*week), last + 1}
+		case o.Span.From > last || o.Span.To <= first:
+			return &workload.InputError{File: sacct, Err: fmt.Errorf("has no job from %s to %s: its jobs are from %s to %s",
+				when(o.Span.From), when(o.Span.To), when(first), when(last))}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = opened(sacct, func(r io.Reader) error {
 		w, err := workload.ReadSacct(r, sacct, workload.SacctOptions{
 			Past: true, From: p.Span.From, To: p.Span.To, Limits: p.limits()})
 		if err != nil {
@@ -161,6 +168,9 @@ func (p *Past) limits() map[string]workload.PartitionLimit {
 	}
 	return limits
 }
+
+// when is a second since 1970 as sacct prints it, in its zone.
+func when(second int64) string { return time.Unix(second, 0).UTC().Format("2006-01-02T15:04:05") }
 
 // opened has read read a file.
 func opened(path string, read func(io.Reader) error) error {
@@ -373,8 +383,8 @@ func (p *Past) missing(columns map[string]bool, file string) error {
 	return nil
 }
 
-// alike are jobs of which one tells how the others were asked for: tasks of an array, or jobs of a
-// user in a partition with as much memory a core.
+// alike are jobs of which one tells how the others were asked for. They are tasks of an array, or
+// jobs of a user in a partition with as much memory a core.
 type alike struct {
 	array, user, partition string
 	memory                 int64

@@ -19,6 +19,7 @@ import (
 type Explanation struct {
 	Why         string       `json:"why,omitempty"`
 	Worth       float64      `json:"worth"`
+	Planned     bool         `json:"planned,omitempty"`
 	Never       string       `json:"never,omitempty"`
 	Lacks       []core.Lack  `json:"lacks,omitempty"`
 	Place       string       `json:"place,omitempty"`
@@ -64,7 +65,8 @@ type Suggestion struct {
 
 // NewExplanation puts an explanation into names.
 func NewExplanation(w *Window, x *core.Explanation) (*Explanation, error) {
-	e := &Explanation{Worth: x.Worth, Never: x.NeverWhy, Lacks: x.Lacks, RoomKept: x.Kept, Trials: x.Trials, Cut: x.Cut, Late: x.Late}
+	e := &Explanation{Worth: x.Worth, Planned: x.Planned, Never: x.NeverWhy, Lacks: x.Lacks,
+		RoomKept: x.Kept, Trials: x.Trials, Cut: x.Cut, Late: x.Late}
 	if x.Foreseen {
 		e.RoomIn = w.fromNow(x.Expected)
 	}

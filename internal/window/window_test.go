@@ -114,7 +114,7 @@ func TestReadErrors(t *testing.T) {
 		doc(node,
 			`{"id":"J","priority":5,"cores":-4}`): "jobs[0] (J): cores: -4: must not be negative",
 		doc(node,
-			`{"id":"J","priority":0,"cores":4}`): "priority: 0: must be 1 to ",
+			`{"id":"J","priority":0,"cores":4}`): "priority: 0: must be 1 to 1099511627776, and has no default",
 		doc(node,
 			`{"id":"J","priority":5}`): "asks for nothing",
 		doc(node,

@@ -28,11 +28,10 @@ type SacctOptions struct {
 	// Unlimited is the time limit in seconds of jobs whose own is UNLIMITED, Partition_Limit or
 	// empty. 0 means the 365 days that Slurm's backfill scheduler reckons with.
 	Unlimited int64
-	// Past has jobs be as they were there, rather than as they were asked for: they have a Past and
-	// the processors that they were given, and Submit is when they could have begun (Eligible),
-	// where that is said. Further lines of a job, its runs before it was requeued, are jobs of
-	// their own, as 12#2. Those that still run do so until now, as far as sacct knows. Jobs last as
-	// long as they did, also beyond their time limit.
+	// Past has jobs be as they were, not as they were asked for. They have a Past and the
+	// processors that they were given, and Submit is when they could have begun (Eligible), if
+	// known. Runs before a requeue are jobs of their own, as 12#2. Jobs that still run do so until
+	// now, as far as sacct knows. Jobs last as long as they did, also beyond their time limit.
 	Past bool
 	// Limits are those of partitions, by name, for jobs that have none of their own, and
 	// where theirs is longer.
@@ -69,9 +68,9 @@ const (
 	adjustHeld    = "no priority recorded, or held: taken as 1"
 )
 
-// ReadSacct reads what "sacct --parsable2" (or --parsable) prints, with its line of field names, in
-// any order, among them those of [SacctFormat] or their like; fields of other names are ignored.
-// Input in gzip's format is unpacked; name is what the workload and errors call it. A job has
+// ReadSacct reads what "sacct --parsable2" (or --parsable) prints, with its line of field names,
+// among them those of [SacctFormat] or their like. Other fields are ignored. Input in gzip's format
+// is unpacked; name is what the workload and errors call it. A job has
 //
 //   - as ID its JobID (123, 123_4 of an array, 123+0 of a heterogeneous job, each
 //     a job of its own), or else JobIDRaw;
@@ -81,11 +80,11 @@ const (
 //     nodes than that, at least so many. Where the request is unknown, exactly
 //     what it was given (AllocNodes, NNodes, the node of AllocTRES);
 //   - as GPUs a node the gres/gpu of ReqTRES, which is a total, divided by the nodes and rounded
-//     up; or the gpu of ReqGRES, which is a node's; or the total of AllocTRES; or the gpu of
+//     up. Else it is the gpu of ReqGRES, which is a node's, the total of AllocTRES, or the gpu of
 //     AllocGRES, a node's. Typed GPUs (gres/gpu:a100=4) count only where the untyped total is
 //     missing. A job with GPUs has a fixed number of nodes, those it was given;
-//   - as Memory ReqMem or the mem of ReqTRES: a total, by node where the number of nodes
-//     is fixed and else by core, unless an old sacct says 4000Mc or 16Gn;
+//   - as Memory ReqMem or the mem of ReqTRES. It is a total, by node where the number of nodes is
+//     fixed and else by core, unless an old sacct says 4000Mc or 16Gn;
 //   - as TimeLimit TimelimitRaw (minutes) or Timelimit ([days-]hours:minutes:seconds),
 //     see also [SacctOptions].Unlimited; as Duration ElapsedRaw (seconds), Elapsed, or
 //     End less Start, at least 1 s; see also [SacctOptions].ExtendLimit;
@@ -97,10 +96,10 @@ const (
 // sacct prints local time without saying which zone; it is taken as UTC, so where
 // the clock was put back one hour occurs twice unless the times are in seconds.
 //
-// Left out and counted are steps (123.batch), jobs that never started, still run, were revoked, or
-// have no processor or no node, a second line of a job, and rows that can't be read: no row ends
-// the run of a file. Files may be joined: a line of field names may come again, with other names
-// too. It is an error if no job is left, or if a field is missing without which there is none.
+// Left out and counted are steps (123.batch), second lines of a job, and rows that can't be read:
+// no row ends the run of a file. So are jobs that never started, still run, were revoked, or have
+// no processor or no node. Files may be joined: a line of field names may come again, with other
+// names too. It is an error if no job is left, or a field is missing without which there is none.
 func ReadSacct(r io.Reader, name string, o SacctOptions) (*Workload, error) {
 	if o.Unlimited < 0 || o.Unlimited > MaxSeconds {
 		return nil, fmt.Errorf("workload: option Unlimited: %d: must be in 0..%d", o.Unlimited, int64(MaxSeconds))
@@ -534,9 +533,9 @@ func parseGRES(text string) (int64, error) {
 	return total, nil
 }
 
-// memory is what a job that asks for q asks for of memory: ReqMem, which old versions of sacct end
-// with c or n for an amount a core or a node, or else the mem of ReqTRES, both totals otherwise. A
-// total is divided by the nodes where their number is fixed, and else by the cores, and rounded up.
+// memory is what a job that asks for q asks for of memory: ReqMem, or else the mem of ReqTRES. Both
+// are totals, but old versions of sacct end ReqMem with c or n for an amount a core or a node. A
+// total is divided by the nodes if their number is fixed, and else by the cores, and rounded up.
 func (s *sacctReader) memory(q *bids.Request) Memory {
 	text := s.Get("reqmem")
 	switch mib := s.Parse("reqmem", parseReqMem); {
@@ -590,8 +589,8 @@ func parseMemory(v string) (int64, error) {
 	return int64(f), nil
 }
 
-// SacctSpan reads what "sacct --parsable2" prints for its times alone: the first submission and the
-// last time that is known, in seconds since 1970, and how many lines have a job that began.
+// SacctSpan reads what "sacct --parsable2" prints for its times alone. It returns the first
+// submission and the last known time, in seconds since 1970, and how many lines have begun jobs.
 func SacctSpan(r io.Reader, name string) (first, last int64, jobs int, err error) {
 	s := &sacctReader{Lines: NewLines(r, name), Builder: NewBuilder(name)}
 	err = s.readAll(func(string) error {
@@ -623,7 +622,7 @@ func SacctSpan(r io.Reader, name string) (first, last int64, jobs int, err error
 	case jobs == 0 && s.first != nil:
 		return 0, 0, 0, s.first
 	case jobs == 0:
-		return 0, 0, 0, &InputError{File: name, Err: errors.New("no job that began")}
+		return 0, 0, 0, &InputError{File: name, Err: errors.New("no job that began; see aucsched try --how")}
 	}
 	return first, last, jobs, nil
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/aucsched/aucsched/core"
+	"github.com/aucsched/aucsched/internal/cli"
 	"github.com/aucsched/aucsched/internal/window"
 	"github.com/aucsched/aucsched/nodeset"
 )
@@ -59,7 +60,8 @@ func (p *picture) draw(w *window.Window, plan *core.Plan) error {
 	if err := p.rows("GPUs", gpus, per); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.out, "        %s-%s, %d nodes a column\n", w.Names[0], w.Names[n-1], per)
+	_, err := fmt.Fprintf(p.out, "        %s-%s, %s a column; %c idle, %c busy before, %c a column whose nodes differ\n",
+		w.Names[0], w.Names[n-1], cli.Count(per, "node"), markIdle, markRunning, markMixed)
 	return err
 }
 

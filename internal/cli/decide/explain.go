@@ -25,8 +25,8 @@ func Explain(others policy.Others) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain [WINDOW.json] JOB",
 		Short: "Say why a job starts or waits, who is in its way, and what change would start it now",
-		Long: `explain decides a window as plan does, and says why a job starts or waits: what is short, which jobs
-hold it, win it or have it reserved, and when the job is expected to start. It then searches for
+		Long: `explain decides a window as plan does, and says why a job starts or waits. It names what is short,
+which jobs hold it, win it or have it reserved, and when the job is expected to start. It then searches for
 small changes to the request that would let the job start now. Each suggestion was verified by
 deciding the window again. With -, the window is read from standard input; without WINDOW.json too,
 unless JOB is a number. aucsched why explains jobs of the running Slurm.`,

@@ -201,8 +201,12 @@ func inTheWay(x *window.Explanation) string {
 	for _, r := range x.BlockedBy {
 		sum += r.Worth
 	}
-	return fmt.Sprintf("it is worth %s; it would have room on %s without these, worth %s together",
-		worth(x.Worth), onGPU(x.Place, x.SharedGPU), worth(sum))
+	why := ""
+	if x.Planned && sum < x.Worth {
+		why = ", which come first in the plan over time that the preset makes"
+	}
+	return fmt.Sprintf("it is worth %s; it would have room on %s without these, worth %s together%s",
+		worth(x.Worth), onGPU(x.Place, x.SharedGPU), worth(sum), why)
 }
 
 func printRivals(t io.Writer, rivals []window.Rival) {

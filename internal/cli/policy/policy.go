@@ -166,8 +166,8 @@ func (f *Flags) NewAuction(flags *pflag.FlagSet, solver ipmodel.Solver, by func(
 	return a, cli.BadInput(err)
 }
 
-// Settle makes of a job's request what counts of it under the policy, whoever judges the plan: for
-// ipsched without the paper's constraint 5 it asks for no number of nodes.
+// Settle changes a request to what counts of it under the policy. For ipsched without the paper's
+// constraint 5 it asks for no number of nodes.
 func (f *Flags) Settle(policy string, r *bids.Request) {
 	if policy == older.IPSched && !f.NodeLimits {
 		*r = older.WithoutNodeLimits(*r)
@@ -205,13 +205,15 @@ func LookAt(flag string) []string {
 	return Names()
 }
 
-// Check refuses a policy that is not in known, and warns of flags at which none of the policies
-// looks: who compares policies one by one may give all of them the same flags.
+// Check refuses a policy that is not in known. It warns of flags at which none of the policies
+// looks: who compares policies may give all of them the same flags.
 func (f *Flags) Check(flags *pflag.FlagSet, known []string) error {
 	f.WarnOfOld(flags)
 	names := strings.Split(f.Policy, ",")
 	for _, name := range names {
-		if !slices.Contains(known, name) {
+		if !slices.Contains(known, name) && slices.Contains(settings.Names(), name) {
+			return cli.BadInput(fmt.Errorf("--policy: %q is a preset of auction2: use --preset %[1]s", name))
+		} else if !slices.Contains(known, name) {
 			return cli.Unknown("--policy", name, known)
 		}
 	}

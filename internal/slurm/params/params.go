@@ -63,7 +63,7 @@ var sites = []known{
 		Meaning: "the auction for so many percent of the users, always the same ones"}},
 	{Setting: settings.Setting{Name: "interval", Field: "Interval", Low: 1, High: 3600, Normal: 3,
 		Meaning: "seconds from one cycle to the next"}},
-	{Setting: settings.Setting{Name: "deadline_ms", Field: "DeadlineMs", Low: 1, High: 600000, Normal: 500,
+	{Setting: settings.Setting{Name: "deadline_ms", Field: "DeadlineMs", Low: 1, High: settings.MaxDeadline.Milliseconds(), Normal: 500,
 		Meaning: "milliseconds after which a decision is due, whatever it has come to"}},
 	{Setting: settings.Setting{Name: "objective", Values: settings.Find("objective").Values, Meaning: settings.Find("objective").Meaning},
 		usual: "the preset's", engine: true},

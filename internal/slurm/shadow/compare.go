@@ -191,8 +191,8 @@ const NoSum = "The seconds of single jobs do not add up to what a day with the a
 
 // Caveats say what is not comparable.
 var Caveats = []string{
-	"Each cycle looked at Slurm's own queue and machine, not at those that the auction would have made: " +
-		"what it would have started stayed in the queue until Slurm started it, and held nothing.",
+	"Each cycle looked at Slurm's own queue and machine, not at those that the auction would have made. " +
+		"What it would have started stayed in the queue until Slurm started it, and held nothing.",
 	"A start that the auction would have made may have been at the cost of another one in this list. " +
 		NoSum,
 	"A job that Slurm started first counts as Slurm started it. " +

@@ -54,7 +54,7 @@ func (r *Report) Document() *style.Document {
 		percent := func(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 		one := func(v float64) string { return fmt.Sprintf("%.1f", v) }
 		d.Parts = append(d.Parts, style.Part{Head: true, Table: [][]style.Cell{
-			style.Row(fmt.Sprintf("Machine, mean of %d samples", m.Samples), "Slurm",
+			style.Row("Machine, mean of "+cli.Count(m.Samples, "sample"), "Slurm",
 				"with what the auction would have started just then"),
 			style.Row("Cores in use", percent(m.CoresUsed), percent(m.CoresWould)),
 			style.Row("GPUs in use", percent(m.GPUsUsed), percent(m.GPUsWould)),
