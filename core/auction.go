@@ -179,8 +179,8 @@ func (x *winners) find(ctx context.Context, l Limits, in *stages) error {
 	return nil
 }
 
-// solverLeaves is which part of a cycle's time the solver leaves to what comes after it: a window of
-// which all jobs start can keep it busy to the end over preferences, while more wait behind it.
+// solverLeaves is which part of a cycle's time the solver leaves to what comes after it. A window
+// whose jobs all start can keep it busy over preferences, while more jobs wait behind.
 const solverLeaves = 4
 
 // blockAll decides a window of which no job bids: nothing suits them, or there was no

@@ -106,9 +106,9 @@ func (a *awards) decideJob(s *Snapshot, j int, in *stages, p *Plan) error {
 	return nil
 }
 
-// decideOthers gives what is left over to jobs that take no part in the window: those that do not for
-// their quotas' sake, and those behind it, in queue order, until Depth of these have found no place that
-// ask for what nobody before them did. Of so many jobs the plan says why they wait.
+// decideOthers gives what is left over to jobs outside of the window, in queue order: those whose
+// quotas kept them out, and those behind it. It ends when Depth of these, each with another request,
+// have found no place. Of so many jobs the plan says why they wait.
 func (a *awards) decideOthers(s *Snapshot, in *stages, p *Plan) error {
 	f, w, o := &a.left, &in.window, a.opts
 	for _, at := range w.passed {

@@ -13,8 +13,9 @@ import (
 // maxBooked is how many reservations there are at most.
 const maxBooked = 63
 
-// booked are the reservations of a snapshot, as what they leave of the nodes that requests may use:
-// those of no other reservation while the job runs, and if it is of one, of that while it is open.
+// booked are the reservations of a snapshot, as what they leave of the nodes that a request may
+// use. No other reservation has the node while the job runs. A job of a reservation gets nodes of
+// it while it is open.
 type booked struct {
 	claims []Claim        // those that are not over
 	nodes  []nodeset.Mask // of each

@@ -408,8 +408,8 @@ func seconds(d time.Duration) int64 {
 	return s
 }
 
-// eachWay calls see for each way to meet a job, and each component of one, with the request of the
-// job that it is, and with what names of its fields begin. It ends at the first error.
+// eachWay calls see for each way to meet a job and each of its components, with the job's request
+// that it is, and the prefix of its fields. It ends at the first error.
 func (s *JobSpec) eachWay(job *Job, see func(prefix string, part int, w *Way, r *bids.Request) error) error {
 	own := Way{s.Request, s.Components, s.On, s.Takes, s.GPUShare, s.Counts, s.Exclusive}
 	err := own.each("", &job.Request, see)

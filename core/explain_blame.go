@@ -85,9 +85,8 @@ func whyOf(rivals []Rival) (why Why) {
 	return why
 }
 
-// blameRunning finds the running jobs that have to end for a job to have room: of
-// those that end by the first moment at which it has, each one that is needed. Those
-// that end last are let off first.
+// blameRunning finds the running jobs that have to end for a job to have room. They end by the first
+// moment at which it has room, and each is needed. Those that end last are let off first.
 func (e *inquiry) blameRunning() {
 	at, ok := e.space.reserve(0, e.variantsOf(e.job), e.job.TimeLimit)
 	if !ok {
@@ -140,10 +139,9 @@ func (e *Explainer) start(job int) {
 	must(e.space.start(e.space.claimOf(job, &e.normal.specs[d.Alternative], d.Segs, e.s.Now, e.s.Pending[job].TimeLimit)))
 }
 
-// blameWindow finds the jobs that start now, and the reservations, without which a
-// job would have room: the cheaper of two sets, one that lets off reservations first
-// and one that lets off jobs that start. If there is room as it is, reservations of
-// which no place is known may be what the policy has heeded.
+// blameWindow finds the jobs that start now, and the reservations, without which a job would have
+// room. Of two sets it takes the cheaper: one lets off reservations first, one jobs that start. If
+// there is room as it is, the policy may have heeded reservations whose place is not known.
 func (e *inquiry) blameWindow() {
 	var suspects []Rival
 	for _, i := range e.started {
@@ -181,9 +179,8 @@ func (e *inquiry) blameWindow() {
 	}
 }
 
-// needed are those of suspects, who are not in s, without which the job would have room from now on,
-// none of which can be left out, and where that room is. Suspects are let off in
-// their order.
+// needed returns a minimal set of suspects without which the job would have room from now on, and
+// that room. The suspects are not in s, and are let off in their order.
 func (e *inquiry) needed(s *Snapshot, suspects []Rival) ([]Rival, []nodeset.Segment) {
 	p, b := &e.space, &e.normal.booked
 	p.reset(s, nil)

@@ -41,9 +41,9 @@ func (v *view) clone() *view {
 	return c
 }
 
-// lacks says what spec lacks of r: nothing if it fits there. It is given plenty of all rows at
-// first. Then each row is as in r, one after the other: if spec has no place with that any more, it
-// lacks the row, and goes on having plenty of it. So it has a place if it is given all that it lacks.
+// lacks says what spec lacks of r: nothing if it fits there. At first there is plenty of all rows.
+// Then one row after the other becomes as in r. If spec has no place with that any more, it lacks
+// the row, and goes on having plenty of it. So it has a place if it is given all that it lacks.
 func (e *Explainer) lacks(r *view, spec place.Spec) (lacks []Lack) {
 	given := &view{place.Idle(r.nodes), slices.Repeat([]int64{place.MostCharged.PerJob}, len(r.left))}
 	free := spec // of demands

@@ -52,8 +52,8 @@ func (f *leftovers) noTime() bool {
 	return f.over
 }
 
-// fill starts a job on what the winners left, in the first of the ways from the given one on in
-// which that is possible, or says that there is no time to try.
+// fill starts a job on what the winners left, in the first possible way from the given one on. Or it
+// says that there is no time to try.
 func (f *leftovers) fill(job *Job, from, to int, d *Decision, p *Plan) error {
 	w := &f.in.window
 	for k := from; k < to; k++ {
@@ -96,8 +96,8 @@ func (k *seeker) find(rest *place.Residual, dst []nodeset.Segment, v *market.Var
 	return dst, ok
 }
 
-// number has GPUs that become shared with a start on segs be called by numbers that no GPU has now: who has them
-// may be stopped for another job, and run on.
+// number gives GPUs that a start on segs has become shared numbers that no GPU has now. Who has such
+// a number may be stopped for another job, and run on.
 func number(now, view *nodeset.Table, segs []nodeset.Segment) {
 	for i := range segs {
 		s := &segs[i]
@@ -182,8 +182,8 @@ func (f *leftovers) takeBack(j int, d *Decision) {
 	}
 }
 
-// why is why a job of the queue waits that found nothing in these ways: a quota has too little left,
-// others take what it had room on before anything started, or nothing suits it.
+// why says why a job waits that found nothing in these ways. A quota has too little left, others take
+// what it had room on before anything started, or nothing suits it.
 func (f *leftovers) why(s *Snapshot, asked *Job, ways []market.Variant) verdict {
 	w := &f.in.window
 	void := len(ways) > 0 && !ways[0].Spec.Valid()   // its place was kept, and is another's now
@@ -234,9 +234,9 @@ func (f *leftovers) room(v *market.Variant) int {
 	return room
 }
 
-// fillFewer starts jobs with fewer GPUs than the window has them ask for on what all others have
-// left, where they end sooner by that than in the places that are planned for them. They keep off the
-// places that are kept for others, and give up their own: it reports whether any has.
+// fillFewer starts jobs on what all others have left, with fewer GPUs than the window has them ask
+// for, if they end sooner by that than in their planned places. They keep off the places that are
+// kept for others, and give up their own: it reports whether any has.
 func (f *leftovers) fillFewer(s *Snapshot, p *Plan) (freed bool, err error) {
 	w, x := &f.in.window, &f.in.preemption
 	for i, j := range f.in.planning.jobs {

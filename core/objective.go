@@ -10,9 +10,9 @@ import (
 // weightBits keeps the weights of a window in the Builder's range.
 const weightBits = 59
 
-// weigh sets what the jobs of the window are worth. Products of priorities and cores
-// are integers and stay exact as long as their sum has at most weightBits bits; a
-// window beyond that has all of them rounded down to a common power of two, w.shift.
+// weigh sets what the jobs of the window are worth. Products of priorities and cores are integers,
+// and exact if their sum has at most weightBits bits. Beyond that all are rounded down to a common
+// power of two, w.shift.
 func (w *window) weigh() {
 	w.shift = 0
 	if w.opts.Objective == ByPriority {

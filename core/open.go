@@ -48,9 +48,9 @@ func (w *window) open(s *Snapshot, c *clock, p *Plan) {
 	w.weigh()
 }
 
-// admit says for how many jobs of the window the job counts that was read last, the i-th of the queue,
-// or decides that it is out for its quotas' sake. The window is for jobs that can start: a user at his
-// limit keeps nobody else out. In a window with room for all every job that could start has one.
+// admit says for how many jobs of the window the last read job counts, the i-th of the queue, or that
+// its quotas keep it out. The window is for jobs that can start: a user at his limit keeps nobody
+// else out. In a window with room for all, every job that could start has one.
 // The first job over each quota is in, and counts for none: a part of the quota may be kept for it.
 func (w *window) admit(s *Snapshot, i int, job *Job, p *Plan) (seats int, out bool) {
 	q, specs := &w.quotas, w.normal.specs

@@ -33,11 +33,10 @@ type kind struct {
 // on reports whether there is a plan.
 func (x *planning) on() bool { return x.opts.Goal != settings.NoGoal }
 
-// arrange returns in which order jobs of the window get places, by a plan of them: those that a
-// promise binds first, and of the others the first by AuctionOptions.Patience, in whose order the
-// plan is that others are measured against. Jobs that wait for a quota come before all: they have
-// no place in it, but part of the quota. The order is that of the plan as far as stop leaves no
-// time.
+// arrange plans the first jobs, and returns in which order jobs of the window get places. Jobs that
+// a promise binds come first, then the first by AuctionOptions.Patience. That order is also the plan
+// that others are measured against. Jobs that wait for a quota come before all: they have no place
+// in the plan, but part of the quota. When stop says so, the order is that of the best plan so far.
 func (x *planning) arrange(s *Snapshot, w *window, r *reservations, seed uint64, stop func() bool) []int32 {
 	x.order, x.jobs = x.order[:0], x.jobs[:0]
 	goal := goals[x.opts.Goal]

@@ -290,8 +290,8 @@ func (x *preemption) onlyFits(list []int32) bool {
 	return x.fits()
 }
 
-// greedy sets x.found to victims that will do, of which none can be left out: of the first of x.order
-// as many as are needed, which is found by halves, without the dearest that are not.
+// greedy sets x.found to victims that will do, of which none can be left out. It finds by halves how
+// many of the first of x.order are needed, and lets off the dearest that are not.
 func (x *preemption) greedy() {
 	low, high := 0, len(x.order) // low are too few
 	for n := 1; n < high; n *= 2 {
@@ -470,8 +470,8 @@ func (x *preemption) setVictims(job *Job) {
 	x.starts = len(x.rivals)
 }
 
-// setRivals finds who has what job j could have: those whom it may have stopped, and of the jobs behind
-// it those that have a place kept, and those that start.
+// setRivals finds who has what job j could have: jobs that it may have stopped, and jobs behind it
+// that start or have a place kept.
 func (x *preemption) setRivals(j int, in *stages, job *Job) {
 	x.setVictims(job)
 	x.wins = place.Resize(x.wins, len(x.won))
@@ -588,8 +588,8 @@ func (x *preemption) sparesOn(n int32) iter.Seq[*spare] {
 	}
 }
 
-// takeSpares has a start that has s of node n, with these uses, take that of the spares there: of a
-// GPU that it shares from those who had shares of the same one, or else a GPU, and what is over of it.
+// takeSpares has a start take s of node n, with these uses, from the spares there. Shares of a GPU
+// come from those who had shares of the same GPU, or else from a whole GPU, whose rest is a spare.
 func (x *preemption) takeSpares(job int, s nodeset.Segment, n int32, uses nodeset.Uses) {
 	cores, gpus, now := s.Cores, s.GPUs, x.rest.View(0)
 	shares, _ := x.s.Nodes.Shares()

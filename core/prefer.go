@@ -11,8 +11,8 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// preferences are the nodes that requests of a cycle have first: those that the job prefers, of these
-// the lower ones of Snapshot.Tiers, and of these those without GPUs where the request asks for none.
+// preferences are the nodes that requests of a cycle have first. Those that the job prefers come
+// first, then lower ones of Snapshot.Tiers, then nodes without GPUs if the request asks for none.
 type preferences struct {
 	grades []uint16 // by node: twice its tier, and 1 more of one with GPUs
 	rows   []int    // further resources that are GPUs

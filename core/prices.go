@@ -63,9 +63,9 @@ func (x *pricing) add(gpus int, nodes, cores float64) {
 	x.sums[gpus].cores += cores
 }
 
-// weigh makes kinds of the sums. A kind counts as often as it comes, times its GPUs, which are
-// idle elsewhere while it finds no place, times these again: of a node as much is at stake. Without
-// the latter the many small requests, which find places anywhere, drown the few large ones.
+// weigh makes kinds of the sums. A kind counts as often as it comes, times its GPUs, which are idle
+// elsewhere while it finds no place. It counts times these again: of a node as much is at stake.
+// Otherwise the many small requests, which find places anywhere, drown the few large ones.
 func (x *pricing) weigh() {
 	x.kinds = x.kinds[:0]
 	all, largest := 0.0, len(x.sums)-1

@@ -10,8 +10,8 @@ import (
 	"github.com/aucsched/aucsched/internal/place"
 )
 
-// lengthWith is how long a job runs with k GPUs a node that would for limit seconds with low, the
-// fewest of its range: Amdahl's law, and aucsched2, equation 5, where Serial is 0.
+// lengthWith is how long a job runs with k GPUs a node, if it runs for limit seconds with low, the
+// fewest of its range. It is Amdahl's law, and aucsched2, equation 5, if Serial is 0.
 func (o *AuctionOptions) lengthWith(limit float64, low, k int) float64 {
 	if k <= low {
 		return limit
@@ -45,10 +45,9 @@ func (w *window) scarcityOf(s *Snapshot) (x scarcity) {
 	return x
 }
 
-// costWith is what it costs all that wait if a request of a job with that limit has k GPUs a node:
-// its shares of all cores and GPUs, for as long as it runs, by how scarce they are. Of GPUs those
-// count that nobody else can have then, if all ask for as many: of nodes with three, two cost as
-// much as three.
+// costWith is what it costs all that wait if a request of a job with that limit has k GPUs a node. It
+// is its shares of all cores and GPUs, for as long as it runs, by how scarce they are. GPUs count that
+// nobody else can have then, if all ask for as many: of nodes with three, two cost as much as three.
 func (w *window) costWith(r *bids.Request, limit int64, k int) float64 {
 	cores := float64(place.LeastCores(r)) / float64(max(w.machine.cores, 1))
 	most := float64(w.mostGPUs)
@@ -57,8 +56,8 @@ func (w *window) costWith(r *bids.Request, limit int64, k int) float64 {
 	return w.opts.lengthWith(float64(limit), r.MinGPUs, k) * share
 }
 
-// gpusFor is how many GPUs a node such a request should have: with which it costs least, of several
-// the most, and no more than the machine and quotas can give it now; or the fewest of its range.
+// gpusFor is how many GPUs a node such a request should have: the number that costs least, of several
+// the most. It is no more than the machine and quotas can give now, but at least its range's fewest.
 func (w *window) gpusFor(r, on *bids.Request, limit int64) int {
 	best, least := r.MinGPUs, math.Inf(1)
 	for k := min(r.MaxGPUs, w.mostGPUs); k >= r.MinGPUs; k-- {

@@ -47,17 +47,16 @@ func (r *reservations) reset(s *Snapshot, w *window) {
 	r.guarded = append(r.guarded[:0], make([]guard, len(w.jobs))...)
 }
 
-// walk goes down the window in r.order, on the draft that is worth most: jobs that can start there
-// have to start, and the first that cannot get reservations, as many as the options say, except for
-// those that find room by themselves. It stops at the last of these; jobs behind it are free to win
-// or lose, as long as they keep off what is reserved. It ends early when stop, which may be nil,
-// says so, but never before it has looked at the first: a machine that has been drained for a wide
-// job for an hour is not given away because one cycle had no time. Afterwards the window's
-// variants, r.guarded and r.space say what the auction has to respect. A job that can be met in
-// several ways starts in the first that can start, or else has the earliest place of all reserved.
+// walk goes down the window in r.order, on the draft that is worth most. Jobs that can start there
+// have to start. The first that cannot get reservations, as many as the options say, unless they
+// find room by themselves. It stops at the last of these: jobs behind it are free to win or lose,
+// if they keep off what is reserved. It ends early when stop, which may be nil, says so. It looks
+// at the first job in any case: no cycle without time gives away a machine that was drained for it.
+// Then the window's variants, r.guarded and r.space say what the auction has to respect. A job with
+// several ways starts in the first that can, or else has the earliest place of all reserved.
 //
-// It is EASY backfilling (Lifka 1995) for the head of the queue, which starts as early as limits
-// allow, whatever comes after it, so that every job gets to the head in the end.
+// It is EASY backfilling (Lifka 1995) for the head of the queue. The head starts as early as limits
+// allow, whatever comes after it, and every job gets to the head in the end.
 func (r *reservations) walk(s *Snapshot, w *window, draft *market.Book, stop func() bool) error {
 	r.claims.stop, r.lasting, r.vague = stop, false, false
 	r.quotas, r.forQuotas = append(r.quotas[:0], make([]bool, len(s.Quotas))...), 0

@@ -21,11 +21,10 @@ type stages struct {
 	preemption   preemption   // who is stopped for those who found no place; and claims, first
 }
 
-// preemption is the stage that has running jobs stopped for jobs of the window which found no place
-// otherwise. It comes last, when all others know what they get: a job takes what starts behind it in
-// the queue would get, and only what is missing then is taken from running jobs, the cheapest that
-// will do. What a stop frees is the job's; what is over of it is kept off all who may not have had
-// the same done.
+// preemption is the stage that has running jobs stopped for jobs of the window that found no other
+// place. It comes last, when all others know what they get. A job takes what starts behind it would
+// get, and what is then missing from the cheapest running jobs that will do. What a stop frees is the
+// job's. The rest of it is kept off all jobs that may not have the same one stopped.
 type preemption struct {
 	opts    *AuctionOptions
 	s       *Snapshot // the caller's

@@ -102,9 +102,9 @@ type claims struct {
 	moved    place.Parts // scratch
 }
 
-// recalled is what is free at some moments, as long as nothing starts and no place is kept: what has
-// come free by a moment is that of the one before and a little more, and at the starts of claims it
-// is always the same.
+// recalled is what is free at some moments, as long as nothing starts and no place is kept. What has
+// come free by a moment is that of the one before and a little more. At starts of claims it is always
+// the same.
 type recalled struct {
 	freed  view   // what is free, kept places aside, when some of claims.ends are over
 	over   int    // so many, the first; -1: freed is not known

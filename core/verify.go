@@ -150,8 +150,8 @@ func verifyTaken(s *Snapshot, p *Plan, t *nodeset.Table, left []float64, counts 
 	return verifyMore(t, more)
 }
 
-// verifyPreempted reports a running job that is preempted and has no price, is there twice or is not to
-// be stopped yet, or one that waits for it, does not start, or may not have it stopped.
+// verifyPreempted reports a preempted job that has no price, is there twice or is exempt still. It
+// also reports a job that waits for it and does not start, or may not have it stopped.
 func verifyPreempted(s *Snapshot, p *Plan, started map[int]bool) error {
 	seen := make(map[int]bool)
 	for _, x := range p.Preempted {
@@ -172,8 +172,8 @@ func verifyPreempted(s *Snapshot, p *Plan, started map[int]bool) error {
 	return nil
 }
 
-// verifyRoom reports what starts take too much of: those that wait for nobody, of what is free; those
-// that may not have a class stopped, of that and of what other classes give back; and all, of it all.
+// verifyRoom reports what starts take too much of. Those that wait for nobody have what is free.
+// Those that may not have a class stopped also have what other classes give back. All have it all.
 func verifyRoom(s *Snapshot, p *Plan) error {
 	waits, classes := make(map[int]bool), []int{MaxClass + 1}
 	for _, x := range p.Preempted {

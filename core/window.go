@@ -75,8 +75,8 @@ func (j *Job) mayBeCoreless() bool {
 		slices.ContainsFunc(j.Alternatives, func(r bids.Request) bool { return place.LeastCores(&r) == 0 })
 }
 
-// scarcity is how scarce cores and GPUs are: in how many seconds the machine could be done with all
-// that waits in a window and runs, a core and a GPU. ranges: there are jobs with a range.
+// scarcity is how scarce cores and GPUs are: the seconds in which the machine could be done with
+// all that waits in a window and runs. ranges: there are jobs with a range.
 type scarcity struct {
 	cores, gpus float64
 	ranges      bool

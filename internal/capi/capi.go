@@ -34,8 +34,8 @@ typedef const struct aucsched_input aucsched_in;
 */
 import "C"
 
-// mostProcessors is how many processors the library uses at once, whatever the machine has: a cycle
-// has two things to do at a time, and the collector helps itself to the rest.
+// mostProcessors is how many processors the library uses at once: a cycle has two things to do at a
+// time, and the collector helps itself to the rest.
 const mostProcessors = 4
 
 // A thread that can't be started ends the process. So those that a cycle needs are there before the

@@ -20,8 +20,7 @@ static int64_t monotonic_ns(void)
 */
 import "C"
 
-// now is the process's monotonic clock, whatever its libc says that is: only differences of
-// it mean anything. Go's own clock asks the kernel, past libc, so that a library that stands
-// in for libc's clock would reach the caller and not us: a deadline would be one of another time
-// than the caller's, and what the caller measures could not be compared with cycle_us.
+// now is the process's monotonic clock by its libc; only differences mean anything. Go's own clock
+// asks the kernel. A library that stands in for libc's clock would then reach the caller and not
+// us: deadlines and cycle_us would be of different times.
 func now() time.Time { return time.Unix(0, int64(C.monotonic_ns())) }

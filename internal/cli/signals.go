@@ -41,9 +41,9 @@ func untilSignal(parent context.Context) (ctx context.Context, stop func()) {
 	return ctx, func() { signal.Stop(came); cancel(nil) }
 }
 
-// afterSignal says whether a command failed because a signal ended its context, and then makes the
-// error say so: other words, such as "context canceled", are of no use to who pressed Ctrl-C. An
-// error that begins with the cause has more to say, and stays.
+// afterSignal says whether a command failed because a signal ended its context, and makes the error
+// say so. Words such as "context canceled" are of no use after Ctrl-C. An error that begins with
+// the cause has more to say, and stays.
 func afterSignal(ctx context.Context, err error) (status int, said error) {
 	var s Signalled
 	if err == nil || !errors.As(context.Cause(ctx), &s) {

@@ -54,8 +54,8 @@ func Cell(s string) string {
 	return Plain(s)
 }
 
-// Plain is text of a file on one line of a terminal: what is no printable character stands there by
-// its code, as in Go's strings, so that it can't move the cursor, colour or reorder what follows.
+// Plain is text of a file on one line of a terminal. What is no printable character stands there by
+// its code, as in Go's strings. So it can't move the cursor, colour or reorder what follows.
 func Plain(s string) string {
 	var b strings.Builder
 	for len(s) > 0 {

@@ -40,17 +40,13 @@ func (e *Entry) Run(ctx context.Context, empty func(), check, decide func() erro
 	return err
 }
 
-// Slack is the part of a cycle's time that is left to what comes after its deadline was
-// noticed: the decisions themselves, and a host that gave the processor to somebody else at that
-// moment. It follows the longest that this has taken lately, so that a busy host is answered by
-// ending earlier, not by ending late. It matters only where a deadline cuts a cycle
-// short, and then the clock decides anyway.
+// Slack is the part of a cycle's time for what comes after its deadline was noticed: the decisions,
+// and a host that gave the processor to somebody else. It follows the longest that this has taken
+// lately, and a busy host is answered by ending earlier. It matters where a deadline cuts a cycle.
 //
-// With a rival on each core, an end is on time 99 times of 100 within one of the host's time
-// slices, and takes two or three of them now and then. So the longest has to be remembered
-// for thousands of cycles if not one of a thousand shall be late; and an end that took far
-// longer than was left to it, as when the host slept, says little about the next and counts
-// as twice what was left.
+// With a rival on each core, an end is on time 99 times of 100 within a time slice of the host, and
+// takes two or three now and then. So the longest is remembered for thousands of cycles. An end
+// that took far longer, as when the host slept, counts as twice what was left.
 type Slack struct {
 	most time.Duration // the longest of late, slowly forgotten
 	off  time.Duration // what was left to this cycle's end

@@ -10,9 +10,8 @@ import (
 	"syscall"
 )
 
-// OpenOwn opens a file of this user in a directory where others may write: no link is followed, and a
-// device, a directory, a file of somebody else, and one with a second name are refused. A new
-// one is for this user alone.
+// OpenOwn opens a file of this user in a directory where others may write. It refuses a link, a
+// device, a directory, a file of somebody else, and one with a second name. A new one is private.
 func OpenOwn(path string, flags int) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, flags|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {

@@ -77,9 +77,9 @@ func Named(uses nodeset.Uses, name func(row int) string) Uses {
 // other resource may have that name.
 const GPUShare = "gpu_share"
 
-// AskGPUShare has r ask for one node if it says nothing of nodes and for a share of a GPU, and
-// reports what does not go with such a share; 0 is for none, which goes with all. The share itself
-// is among r.Uses once resources have numbers: see With.
+// AskGPUShare has r ask for one node if it names no nodes but a share of a GPU. It reports what
+// does not go with such a share; 0: no share. It is among r.Uses once resources have numbers: see
+// With.
 func AskGPUShare(r *bids.Request, share int64) *bids.FieldError {
 	why := ""
 	switch {

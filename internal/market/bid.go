@@ -137,9 +137,8 @@ func raiseForGPUs(f float64, segs []nodeset.Segment, low, high int) float64 {
 	return (f + (mean - float64(low))) / float64(high-low+1)
 }
 
-// lowerByRank shares (0, 1] out evenly among a job's variants, as raiseForGPUs does among counts
-// of GPUs: a bid of an earlier variant is preferred to any of a later one. f stays as it is
-// where the job has but one.
+// lowerByRank shares (0, 1] out evenly among a job's variants, as raiseForGPUs does among counts of
+// GPUs. A bid of an earlier variant is preferred to any of a later one. One variant has f.
 func (a *Variant) lowerByRank(f float64) float64 {
 	if a.Of < 2 {
 		return f
@@ -182,9 +181,8 @@ type Variant struct {
 	// address: two variants with the same mask should have the same pointer. Of its Blocks, if
 	// not 0, bids may have one more.
 	Spec place.Spec
-	// Rank is 0 for the first variant of a job, and k for the k-th further one. Of is how many
-	// variants the job has, where that is more than one: the preference of a bid is spread over
-	// them, so that any bid of an earlier one is preferred.
+	// Rank is the number of the variant of a job, from 0, and Of how many variants there are, if
+	// more than one. Preferences are spread over them: any bid of an earlier one is preferred.
 	Rank, Of int
 	// Priority is P_j, at least 1.
 	Priority int64

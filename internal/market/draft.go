@@ -38,9 +38,9 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 	}
 }
 
-// orderDraft sets the order of draft i: queue order as Slurm goes, the jobs with most special wishes
-// first, those worth most for what they need first, then the best draft so far with its first loser
-// that has not had its turn moved to the front. It reports false when nobody lost.
+// orderDraft sets the order of draft i: queue order as Slurm goes, the jobs with most special
+// wishes first, or those worth most for what they need first. Later ones are the best draft so far,
+// with its first loser that has not had its turn in front. It reports false when nobody lost.
 func (g *Generator) orderDraft(i, best int) bool {
 	d := &g.drafts[i]
 	if d.order = d.order[:0]; i < 3 {

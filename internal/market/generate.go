@@ -147,8 +147,8 @@ func (g *Generator) bidAlone(j int) {
 // partTurns is how many bids a job of several parts makes by itself.
 const partTurns = 8
 
-// bidParts bids for variant j, a job of several parts, as if it were alone: each part in its turn
-// last, or below each switch in turn, with the most GPUs and with the fewest.
+// bidParts bids for variant j, a job of several parts, as if it were alone. Each part is last in
+// its turn, or each switch is tried in turn, with the most GPUs and with the fewest.
 func (g *Generator) bidParts(j int) {
 	a, s := &g.variants[j], &g.specs[j]
 	for turn := range min(g.bidsLeft(j), partTurns) {
@@ -335,8 +335,8 @@ func (g *Generator) bidCombined(j, k int, sets *scan, quota int) {
 	}
 }
 
-// prefer sets the preferences of all bids of variant j: of those with as many GPUs the cheapest and then
-// the better places are preferred, and of equals equation 12 decides.
+// prefer sets the preferences of all bids of variant j. Of those with as many GPUs the cheapest,
+// then the better places are preferred; of equals equation 12 decides.
 func (g *Generator) prefer(j int) {
 	a, s, own := &g.variants[j], &g.specs[j], g.book.Bids[g.book.JobStart[j]:]
 	g.standings, g.better = g.standings[:0], g.better[:0]
@@ -359,9 +359,9 @@ func (g *Generator) prefer(j int) {
 	}
 }
 
-// bidShares bids for so many places at most where variant j, which asks for a share of a GPU, fits: first the one
-// where it fits tightest, then others, which differ from job to job. GPUs that no one shares yet
-// come last, the first of a node before its second one: the model takes them in this order.
+// bidShares bids for at most so many places where variant j, which asks for a share of a GPU, fits.
+// The tightest comes first, then others, which differ from job to job. GPUs that no one shares yet
+// come last, a node's first before its second: the model takes them in this order.
 func (g *Generator) bidShares(j, room int) {
 	g.findBerths(j)
 	n := len(g.berths)

@@ -63,17 +63,16 @@ type Generator struct {
 	cheapest          []int32          // its bids that start at the least cost, where prices say so
 }
 
-// job is a job of the window: its variants, and that of the valid ones with the fewest special
-// wishes, which says when a draft that serves the hard jobs first comes to it.
+// job is a job of the window: its variants, and the valid one with the fewest special wishes. That
+// one says when a draft that serves the hard jobs first comes to it.
 type job struct {
 	first, to, easy int32
 	density         float64 // its priority for what it needs at least
 }
 
 // A draft is a schedule of the whole window made job after job, each on what the earlier ones left.
-// The papers' "SLURM bids" (aucsched1, section 5) come from one draft in queue order; several
-// orders, and moving a job that came off badly to the front of the next one (squeaky wheel
-// optimisation, Joslin and Clements 1999), find allocations that leave room for each other.
+// The papers' "SLURM bids" (aucsched1, section 5) come from one draft in queue order. Others move a
+// job that came off badly to the front (squeaky wheel optimisation, Joslin and Clements 1999).
 type draft struct {
 	order []int32 // jobs
 	// got[j] is what variant j got, at most one of a job: segs[got[j].first:got[j].last].
@@ -121,9 +120,9 @@ func ownLayout(s *place.Spec, packed place.Layout) place.Layout {
 	return packed
 }
 
-// add makes a bid of job j from the segments at the end of the book, unless the
-// job has that bid already, and returns its index; -1 if it passes a quota by itself, or the job
-// has all its bids, as when it keeps an allocation and there are MaxBidsPerJob drafts.
+// add makes a bid of job j from the segments at the end of the book, unless the job has that bid
+// already, and returns its index. It returns -1 if the bid passes a quota by itself, or the job has
+// all its bids, as when it keeps an allocation and there are MaxBidsPerJob drafts.
 func (g *Generator) add(j, from int) int32 {
 	b, segs := g.book, g.book.Segs[from:]
 	if g.raising {
@@ -162,8 +161,8 @@ func (g *Generator) nameBins(j int, segs []nodeset.Segment) bool {
 	return place.ChooseBins(view, segs, uses, nil) && view.FitsWith(segs, uses)
 }
 
-// Describe is the bid of any variant with a valid Spec, of the window or not, for an allocation
-// that suits it, as if it were the variant's only one: Class, GPUs and Preference only.
+// Describe is the bid of a variant with a valid Spec for an allocation that suits it, as if it were
+// the variant's only one: Class, GPUs and Preference only. The variant need not be of the window.
 func (g *Generator) Describe(a *Variant, segs []nodeset.Segment) Bid {
 	bid := g.rate(a, &a.Spec, segs)
 	bid.Preference = a.raise(&a.Spec, bid.Preference, segs)
@@ -207,8 +206,8 @@ func (g *Generator) rateParts(a *Variant, s *place.Spec, segs []nodeset.Segment)
 	return bid
 }
 
-// lowerBySpare lowers the preference f of a bid for a share by what is left over of the GPU that it
-// is on, down to a quarter where a whole GPU is taken.
+// lowerBySpare lowers the preference f of a bid for a share by what is left over of its GPU. It
+// goes down to a quarter where a whole GPU is taken.
 func (g *Generator) lowerBySpare(f float64, s nodeset.Segment, share int64) float64 {
 	t := g.space.Now
 	resource, ok := t.Shares()

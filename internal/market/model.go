@@ -54,14 +54,14 @@ type cell struct {
 	first, last int32
 }
 
-// Build makes m the model of the window: maximise the sum of P_j + alpha F_i over
-// the chosen bids (equation 1), at most one a job (2), within the free cores (3)
-// and GPUs (4) of every node, of each further resource that bids could exhaust and of each quota
-// that they could pass, and within what reservations leave. Column i is bid i of the book, group j
-// is job j, with the bids of all its variants. required is nil or has an element a job.
+// Build makes m the model of the window: maximise the sum of P_j + alpha F_i over the chosen bids
+// (equation 1), at most one a job (2). They are within the free cores (3) and GPUs (4) of every
+// node, further resources and quotas that they could exhaust, and what reservations leave. Column i
+// is bid i of the book, group j is job j, with the bids of all variants. required is nil or has an
+// element a job.
 //
-// Worths are integers: P_j + alpha F_i in units of 1/m.Scale, a power of two that is as large as 50
-// bits for the sum over all jobs allow, and at least 1. It fails if the priorities add up to more
+// Worths are integers: P_j + alpha F_i in units of 1/m.Scale. The scale is a power of two, at least
+// 1, as large as 50 bits for the sum over all jobs allow. It fails if the priorities add up to more
 // than MaxTotalValue, or a bid counts more than 2^31-1 units of a quota.
 func (b *Builder) Build(space *Space, variants []Variant, book *Book, required []bool, m *ipmodel.Model) error {
 	if err := b.setValues(variants, book, m); err != nil {
@@ -153,9 +153,8 @@ func tables(space *Space, k int) *nodeset.Table {
 	return space.Left[k-1]
 }
 
-// setRows makes the rows of cores and GPUs of each cell, those of further resources and quotas where
-// what is bid could exhaust them, and the same for each reservation where it leaves less than there
-// is now.
+// setRows makes the rows of cores and GPUs of each cell, and of further resources and quotas that
+// the bids could exhaust. Each reservation has the same where it leaves less than there is now.
 func (b *Builder) setRows(space *Space, m *ipmodel.Model) {
 	m.Cap = m.Cap[:0]
 	b.used = b.used[:0]
@@ -304,12 +303,12 @@ func (b *Builder) setColumns(space *Space, variants []Variant, book *Book, m *ip
 }
 
 // sharing makes the rows of GPUs that jobs share. A GPU on which shares are bid has a row for them,
-// and takes one of the node's whole GPUs if it is not in shared use yet: that is not linear in the
-// bids, but can be said by several rows without a variable of its own.
+// and takes one of the node's whole GPUs if it is not in shared use yet. That is not linear in the
+// bids, but several rows can say it without a variable of its own.
 //
-// Now: the GPUs of a node that are not in use have an order, that of their numbers, and whoever is
-// on the j-th is said to take j of them. So is a choice that uses the first ones. Others could give
-// theirs the numbers of these and lose nothing, and drafts take the first ones by themselves.
+// Now: GPUs of a node that are not in use are in the order of their numbers, and whoever is on the
+// j-th is said to take j of them. A choice that uses the first ones satisfies that. Others could
+// give theirs the numbers of these and lose nothing, and drafts take the first ones by themselves.
 //
 // At a reservation other GPUs are whole than now, and a job that has ended by then has none. Where there
 // could be too few, only those bid for shares of them who have to start. Left-overs have the rest.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package older is what programs know of the policies before AUCSCHED2, and of the one that they are
-// compared with, whether or not they have them: the benchmarks module has them.
+// Package older is what programs know of the policies before AUCSCHED2, and of Slurm's backfill,
+// whether or not they have them: the benchmarks module has them.
 package older
 
 import (

@@ -8,9 +8,9 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Cache remembers which requests the machine can never meet. The answers
-// depend on the request and on what the nodes have in all; those of requests with a
-// mask are forgotten with every cycle, since a mask is known by its address only.
+// Cache remembers which requests the machine can never meet. The answers depend on the request and
+// on what the nodes have in all. Those of requests with a mask are forgotten with every cycle, as a
+// mask is known by its address only.
 type Cache struct {
 	machine *Machine
 	why     answers[string]

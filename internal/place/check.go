@@ -9,10 +9,10 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// CheckSegments reports how an allocation on a machine of n nodes fails to meet a request exactly:
-// cores in all, number of nodes, cores on each node, GPUs on each node (in the range, and the same
-// on all unless they may be mixed), contiguity and eligible nodes. Each node gives a core at least,
-// or none if the request is for none. No allocation meets a request that is not valid.
+// CheckSegments reports how an allocation on a machine of n nodes fails to meet a request exactly.
+// It checks cores in all, number of nodes, contiguity and eligible nodes. It checks cores and GPUs
+// on each node: in the range, and the same on all unless they may be mixed. Each node gives a core
+// at least, or none if the request is for none. No allocation meets a request that is not valid.
 //
 // It reads the request itself, and not the Spec by which places are found: neither hides a fault of
 // the other.
@@ -86,8 +86,8 @@ func checkEach(job *bids.Request, seg, first nodeset.Segment) error {
 	return nil
 }
 
-// exactTasks reports whether each node has to give as many cores as the request says, and not only
-// at most: there is no total, or it is that of a number of nodes that the request allows.
+// exactTasks reports whether each node has to give exactly as many cores as the request says. That
+// is so without a total, or if the total is that of an allowed number of nodes.
 func exactTasks(job *bids.Request) bool {
 	tasks := job.TasksPerNode
 	return tasks > 0 && (job.Cores == 0 || job.Cores%tasks == 0 && nodesAllowed(job, job.Cores/tasks))
@@ -102,8 +102,8 @@ func nodesAllowed(job *bids.Request, nodes int) bool {
 	return nodes >= job.MinNodes && (job.MaxNodes == 0 || nodes <= job.MaxNodes)
 }
 
-// checkParts is CheckSegments for a request with Components: each part is met exactly by what it
-// has alone, the parts come in their order, and a part that is to be apart shares no node.
+// checkParts is CheckSegments for a request with Components. Each part is met exactly by what it
+// has alone, parts come in their order, and a part that is to be apart shares no node.
 func checkParts(job *bids.Request, segs []nodeset.Segment, n int) error {
 	for i, s := range segs {
 		if int(s.Part) > len(job.Components) {

@@ -15,8 +15,8 @@ const (
 	exactSteps = 1 << 12
 )
 
-// exact finds a place for all parts of a job if there is one, on a small machine: it goes from node to
-// node and tries all that each can give to each part, with the fewest GPUs.
+// exact finds a place for all parts of a job, if there is one, on a small machine. It goes from
+// node to node and tries all that each can give to each part, with the fewest GPUs.
 type exact struct {
 	t       nodeset.Table // less what parts have
 	s       Spec

@@ -183,8 +183,8 @@ func (d *dealer) packDown(pieces []piece) {
 	}
 }
 
-// level gives every node the greatest height h with sum of min(most, h) <= cores, or
-// all it has, and what is then left to the first nodes that have more.
+// level gives every node the greatest height h with sum of min(most, h) <= cores, or all it has.
+// What is then left goes to the first nodes that have more.
 func (d *dealer) level(pieces []piece) {
 	sum := func(h int) (t int) {
 		for _, p := range pieces {
@@ -237,9 +237,8 @@ func (y *tally) take(s *Spec, t *nodeset.Table, first, last int) int {
 	return n
 }
 
-// MaxReach bounds how far apart the two blocks of a job lie that is to stay together
-// (Spec.Blocks) and could have one: from its first node to its last there are at most so many
-// times as many nodes as it has.
+// MaxReach bounds how far apart the two blocks of a job lie that is to stay together (Spec.Blocks).
+// From end to end there are at most so many times as many nodes as it has.
 const MaxReach = 2
 
 // takeDown is take from the last node on; it returns the node before those that it took.

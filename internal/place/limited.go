@@ -87,8 +87,8 @@ func (l *limited) follow(t *seen, base *nodeset.Table, s *Spec) {
 // scratch memory.
 type Limited struct{ table nodeset.Table }
 
-// Of is t as s sees it: t itself where s takes cores and nothing of further resources, and else a
-// table of l's, to be read only, until the next call.
+// Of is t as s sees it. That is t itself if s takes cores and nothing of further resources, and
+// else a table of l's, to be read only, until the next call.
 func (l *Limited) Of(t *nodeset.Table, s *Spec) *nodeset.Table {
 	if s.Plain() {
 		return t

@@ -4,8 +4,8 @@ package place
 
 import "github.com/aucsched/aucsched/nodeset"
 
-// offer is what speaks against a node for a job of one: what a start makes useless there, what is left
-// over of the GPU of which it takes a share, and how many cores are free.
+// offer is what speaks against a node for a job of one node. A start makes GPUs useless there,
+// leaves over so much of a shared GPU, and takes of so many free cores.
 type offer struct {
 	cost         int64
 	spare, cores int32

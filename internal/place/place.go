@@ -136,9 +136,9 @@ func (p *Placer) PlaceFew(dst []nodeset.Segment, t *nodeset.Table, s *Spec, q *Q
 	return dst, ok && ChooseBins(t, dst[from:], s.More(), now)
 }
 
-// PlaceMost appends to dst an allocation for s, of one part, on what s sees of t, with as many GPUs a
-// node as there is a place with, up to most. It is within quotas, nil for none, for a job that runs
-// into the first crosses reservations.
+// PlaceMost appends to dst an allocation for s, of one part, on what s sees of t. It has the most
+// GPUs a node, up to most, with which there is a place. It is within quotas, nil for none, for a
+// job that runs into the first crosses reservations.
 func (p *Placer) PlaceMost(
 	dst []nodeset.Segment, t *nodeset.Table, s *Spec, most int, q *Quotas, crosses int,
 ) (segs []nodeset.Segment, ok bool) {
@@ -159,9 +159,9 @@ func (p *Placer) PlaceMost(
 	return dst, false
 }
 
-// RaiseGPUs has the allocation dst[from:] give as many GPUs of each node as are free in t, up to the
-// most of s, and at least what it gives; not if that would pass quotas, nil for none. It is for Specs
-// with MixedGPUs: all others get the same number on each node.
+// RaiseGPUs has the allocation dst[from:] give as many GPUs of each node as are free in t, up to
+// the most of s, and at least what it gives. It does not if that would pass quotas, nil for none.
+// It is for Specs with MixedGPUs: all others get the same number on each node.
 func (p *Placer) RaiseGPUs(
 	dst []nodeset.Segment, from int, t *nodeset.Table, s *Spec, q *Quotas, crosses int,
 ) []nodeset.Segment {
@@ -182,11 +182,10 @@ func (p *Placer) RaiseGPUs(
 }
 
 // PlaceParts appends to dst an allocation for all parts of s on t, part after part, if it finds one
-// within quotas (nil: there are none) for a job that runs into the first crosses reservations. t
-// has the further resources; it is as all parts see it. Each part is placed on what those before it
-// leave, the hardest first; where one finds no place, once more with that one in front. If that leads
-// astray, all places are tried: on large machines, or for many parts, there may be one though none
-// is found.
+// within quotas, nil for none. The job runs into the first crosses reservations. t has the further
+// resources, as all parts see it. Each part is placed on what those before it leave, the hardest
+// first. Where one finds no place, it is tried once more in front. If that leads astray, all places
+// are tried: on large machines, or for many parts, there may be one though none is found.
 func (p *Placer) PlaceParts(dst []nodeset.Segment, t *nodeset.Table, s *Spec, o PartsOptions, q *Quotas, crosses int) (
 	segs []nodeset.Segment, ok bool,
 ) {

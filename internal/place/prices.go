@@ -27,11 +27,11 @@ const MaxWeight = 1 << 16
 const farthest = 1 << 32
 
 // Prices says what the start of a job on a node makes useless to the usual requests: GPU seconds,
-// in units of 1/MaxWeight. Of a node's idle GPUs a kind of request can use as many as there are cores
-// and GPUs for whole requests; the others are of no use to it, much as in F of Weng et al. ("Beware of
-// Fragmentation", USENIX ATC'23). Theirs is of one moment. This one is of the whole time for which the
-// job holds its node, during which what the node's other jobs hold comes free: a start that does not
-// outlast them makes little useless, as the node would not be whole sooner. All is in integers.
+// in units of 1/MaxWeight. A kind of request can use as many of a node's idle GPUs as there are
+// cores and GPUs for whole requests, much as in F of Weng et al. ("Beware of Fragmentation", USENIX
+// ATC'23). Theirs is of one moment, this one of the whole time for which the job holds its node.
+// What the node's other jobs hold comes free during that time: a start that does not outlast them
+// makes little useless. All is in integers.
 //
 // Reset, Hold and Settle fill it, in this order; its memory is reused.
 type Prices struct {
@@ -127,8 +127,8 @@ func (p *Prices) costFrom(n int, has nodeset.Capacity, cores, gpus int, limit, f
 	return sum + p.lost(c, g, cores, taken)*(end-at)
 }
 
-// lost is how many GPUs of a node become useless when it gives some of the cores and GPUs that it
-// has free, as a mean over the kinds in units of 1/MaxWeight.
+// lost is how many GPUs of a node become useless when it gives some of its free cores and GPUs, as
+// a mean over the kinds in units of 1/MaxWeight.
 func (p *Prices) lost(c, g, cores, gpus int) int64 {
 	return p.useless(c-cores, g-gpus) - p.useless(c, g)
 }
@@ -191,8 +191,8 @@ func (p *Prices) ShareCost(n int, has nodeset.Capacity, cores int, share int64, 
 	return p.costFrom(n, has, cores, 1, limit, over) + (all-used)*(limit-beside) - used*beside
 }
 
-// sharedUntil is when those end who share the GPU of node n on which a share leaves over so much,
-// and no less is left over on any; never where such a GPU is shared only since this cycle.
+// sharedUntil is when those end who share the GPU of node n on which a share leaves the least over.
+// It is never if such a GPU is shared only since this cycle.
 func (p *Prices) sharedUntil(n int, share, spare int64) int64 {
 	bin := p.base.ChooseBin(n, share, nil)
 	if bin == 0 {

@@ -41,9 +41,9 @@ func (r *Residual) Limit(q *Quotas) { r.quotas.copyFrom(q) }
 // Quotas are what is left of them, to be read only.
 func (r *Residual) Quotas() *Quotas { return &r.quotas }
 
-// For is what a job that asks for s and runs into the first crosses reservations may take: so many
-// cores and GPUs as are left, and as its further resources suffice for. It belongs to r, is only to
-// be read, and is valid until the next change.
+// For is what a job that asks for s and runs into the first crosses reservations may take. It is
+// the cores and GPUs that are left, as far as its further resources suffice. It belongs to r, is
+// only to be read, and is valid until the next change.
 func (r *Residual) For(s *Spec, crosses int) *nodeset.Table {
 	if s.Plain() {
 		return r.View(crosses)

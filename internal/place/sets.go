@@ -234,8 +234,8 @@ func (p *Placer) nearest(s *Spec, t *nodeset.Table) bool {
 	return least > 0
 }
 
-// ofPair is all of a and the beginning of b, or with down the end of a and all of b; of one of them
-// nothing if that is enough, or they can't hold the job.
+// ofPair is all of a and the beginning of b, or with down the end of a and all of b. It is nothing
+// of one of them if the other is enough, or if they can't hold the job.
 func (s *Spec) ofPair(t *nodeset.Table, a, b nodeset.Set, down bool) (pair [2]Span) {
 	var y tally
 	first, last := int(a.First), int(b.Last)
@@ -363,8 +363,8 @@ type PartsOptions struct {
 	// MostGPUs has parts with a range of GPUs take the most that there is a place with, not the
 	// least.
 	MostGPUs bool
-	// Turn is how many of the parts, the hardest ones, are placed last; and, where all parts have
-	// to be below one switch, how many of the switches are tried last. It is for variety.
+	// Turn is how many of the parts, the hardest ones, are placed last. Where all parts have to be
+	// below one switch, it is how many of the switches are tried last. It is for variety.
 	Turn int
 	// Fast is for one of many attempts: not all places are tried.
 	Fast bool

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package place knows what a request asks for, and where that fits: [Spec] is the normal form of a
-// request, [Placer] finds one place for it, [Residual] is what jobs have left to others, [Cache]
-// remembers which requests the machine can never meet.
+// Package place knows what a request asks for, and where that fits. [Spec] is the normal form of a
+// request, and [Placer] finds one place for it. [Residual] is what jobs have left to others, and
+// [Cache] remembers which requests the machine can never meet.
 //
 // A further kind of resource is a further [Amount] of a Spec, and a case of [Spec.Room].
 package place

@@ -31,10 +31,11 @@ func (p *Placer) Survey(s *Spec, t *nodeset.Table, sets []nodeset.Set) {
 	}
 }
 
-// Standing is that of segs, a place for s, of which Survey was told last: the heaviest tier that it
-// has nodes of, and how many; the sum of the tiers, all but the lightest; switches beyond the fewest; what the switches that
-// it is below could give, by level; and nodes, where the job may have more or fewer. Of a job of
-// several parts it is the sum of theirs, without what switches could give.
+// Standing is that of segs, a place for s, of which Survey was told last. It has the heaviest tier
+// of its nodes and how many there are of it, the sum of the tiers but the lightest, and switches
+// beyond the fewest. It has what its switches could give, by level, and nodes, if the job may have
+// more or fewer. For a job of several parts it is the sum of theirs, without what switches could
+// give.
 func (p *Placer) Standing(s *Spec, segs []nodeset.Segment) (x Standing) {
 	if s.Parts == nil {
 		x = p.standing(s, segs)

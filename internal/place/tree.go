@@ -194,8 +194,8 @@ const (
 	nested choice = iota
 	// flat does so with all leaves at once, for the fewest.
 	flat
-	// generous takes the roomiest leaves, as many as there may be: where nodes differ, leaves that
-	// have nodes and cores enough need not have them on as many nodes as the job may have.
+	// generous takes the roomiest leaves, as many as there may be. Where nodes differ, leaves with
+	// nodes and cores enough may have the cores on more nodes than the job may have.
 	generous
 )
 
@@ -352,8 +352,8 @@ func (p *Placer) gather() {
 	p.sets = x.some
 }
 
-// runBelow is below for consecutive nodes: of the first runs of each leaf, and of those that begin
-// or end at an end of a leaf, that below the fewest switches, in the tightest nodeset.
+// runBelow is below for consecutive nodes. It looks at the first runs of each leaf, and at those
+// that begin or end at an end of one. It takes one below the fewest switches, in the tightest set.
 func (p *Placer) runBelow(dst []nodeset.Segment, t *nodeset.Table, s *Spec, l Layout, gpus int) ([]nodeset.Segment, bool) {
 	x := &p.tree
 	var best Span

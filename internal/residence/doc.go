@@ -2,12 +2,11 @@
 
 // Package residence remembers which nodes of a machine hold which input files.
 //
-// A node that a job runs on holds the file that the job reads from then on, until other files push
-// it out (each node keeps the files that were read last, as far as its memory for files goes), or
-// until it has not been read for a while. That is what a page cache or a cache on a local disk
-// does, told from outside: Gonthier, Marchal, Thibault, Larsson and Nettelblad, "Locality-aware
-// batch scheduling of I/O intensive workloads" (locality), section 3, let two jobs share a file on
-// a node that they run on at the same time, or one after the other.
+// A node that a job runs on holds the file that the job reads from then on. The file goes when
+// others push it out, or when it has not been read for a while, as in a page cache or a cache on a
+// local disk. In Gonthier, Marchal, Thibault, Larsson and Nettelblad, "Locality-aware batch
+// scheduling of I/O intensive workloads" (locality), section 3, two jobs share a file on a node.
+// They run there at the same time, or one after the other.
 //
 // A [State] is told of reads and asked for holders. It has no clock and no random choices: the same
 // calls, the same answers. Its memory is bounded by [MaxPerNode] and [MaxCopies], and calls on a

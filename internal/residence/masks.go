@@ -9,11 +9,10 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Masks are the nodes on which jobs of one cycle should read their files: the holders, and where
-// several jobs want a file and the holders have not as many cores free as these ask for, further
-// nodes that are chosen for all of them, few with many cores free. So jobs that begin together
-// share nodes even if nobody holds their file yet, and there is room for more of them later. Jobs
-// without GPUs choose no nodes with GPUs on a machine that has both.
+// Masks are the nodes on which jobs of one cycle should read their files: the holders. If several
+// jobs want a file and ask for more cores than holders have free, further nodes are chosen for all
+// of them, few with many cores free. Jobs that begin together then share nodes even if nobody holds
+// their file yet. Jobs without GPUs choose no nodes with GPUs on a machine that has both.
 //
 // Jobs with the same file get the same mask, at the same address, which is what an auction
 // knows masks by. A cycle begins with Reset, goes on with a Want for each job, in the order of

@@ -46,11 +46,10 @@ type BackfillOptions struct {
 	// begin, 30 in Slurm's default; until then only the main scheduler starts jobs. 0 has one in
 	// every cycle.
 	Interval int64
-	// Test is how long a pass takes to look at one job; 0: no time. Slurm's sdiag shows it: a
-	// pass's mean length over its mean depth. A pass that takes time gives the locks away
-	// every 2 s (bf_yield_interval) for half a second (bf_yield_sleep), is over if jobs have
-	// come or gone by then (there is no bf_continue), and takes no longer than Interval
-	// (bf_max_time). At most a minute.
+	// Test is how long a pass takes to look at one job; 0: no time, at most a minute. Slurm's sdiag
+	// shows it: a pass's mean length over its mean depth. Such a pass gives the locks away every 2
+	// s (bf_yield_interval) for half a second (bf_yield_sleep). It ends if jobs have come or gone
+	// by then (there is no bf_continue), and after Interval (bf_max_time).
 	Test time.Duration
 	// Estimates has places reserved even when no start can depend on them, so
 	// that decisions say when jobs are expected to start. Without it a cycle in
@@ -87,23 +86,22 @@ func (o *BackfillOptions) Validate() error {
 	return nil
 }
 
-// Backfill is Slurm's scheduling: in each cycle first the main scheduler (job_scheduler.c), which
-// starts jobs in order of priority up to the first of each partition that cannot start (jobs that
-// may use the same nodes are of one), then sched/backfill (backfill.c of Slurm 22.05), which goes
-// through the rest in order of priority, starts what can start without delaying the reservations
-// made so far and reserves whole nodes for the others. Nodes and cores are chosen by
-// [selection.Selector], as topology/tree has it where the snapshot has a topology; what jobs
-// demand of that it does not know.
+// Backfill is Slurm's scheduling. In each cycle the main scheduler (job_scheduler.c) starts jobs in
+// order of priority, up to the first of each partition that cannot start. Jobs that may use the
+// same nodes are of one. Then sched/backfill (backfill.c of Slurm 22.05) goes through the rest in
+// order of priority. It starts what does not delay the reservations so far, and reserves whole
+// nodes for the others. [selection.Selector] chooses nodes and cores, as topology/tree does if the
+// snapshot has a topology. It does not know what jobs demand of a topology.
 //
 // Running jobs with a price are a lower tier: jobs that preempt any class have them stopped where
 // they find no other place, and wait for none of them (preempt/partition_prio).
 //
-// It differs from a slurmctld in that both schedulers run in every cycle unless
-// BackfillOptions.Interval says otherwise, that passes take no time and are not broken off unless
-// BackfillOptions.Test does, and that time limits count in seconds instead of minutes.
-// A job that Slurm's selection cannot place on the idle machine is passed over, as
-// Slurm refuses it at submission. Slurm knows neither ranges of GPUs nor alternatives: jobs
-// get the fewest GPUs of a range, and only their first request counts.
+// It differs from a slurmctld in three ways. Both schedulers run in every cycle, unless
+// BackfillOptions.Interval says otherwise. Passes take no time and are not broken off, unless
+// BackfillOptions.Test says so. Time limits count in seconds, not minutes. A job that Slurm's
+// selection cannot place on the idle machine is passed over, as Slurm refuses it at submission.
+// Slurm knows neither ranges of GPUs nor alternatives: jobs get the fewest GPUs of a range, and
+// only their first request counts.
 type Backfill struct {
 	opt     BackfillOptions
 	sel     selection.Selector

@@ -28,14 +28,14 @@ func DefaultList() ListOptions {
 }
 
 // List is a list scheduler with one reservation, as EASY has it (Lifka, "The ANL/IBM SP scheduling
-// system", JSSPP'95; Mu'alem and Feitelson, TPDS 12(6), 2001): jobs start in queue order up to
-// the first that cannot; this one, the head, has its earliest start kept free; of the others, in an
-// order of their own, all start that do not delay it.
+// system", JSSPP'95; Mu'alem and Feitelson, TPDS 12(6), 2001). Jobs start in queue order up to the
+// first that cannot, the head, whose earliest start is kept free. Of the others, in an order of
+// their own, all start that do not delay it.
 //
-// In all else it is [Backfill]: jobs get the nodes that Slurm would choose, reservations are of
-// whole nodes and bf_resolution wide, and MaxJobTest bounds how many jobs it looks at. Only the
-// head's start is exact: Slurm lets running jobs end in groups, which widen with time, so that a
-// reservation may move back from one cycle to the next.
+// In all else it is [Backfill]: jobs get the nodes that Slurm would choose, and MaxJobTest bounds
+// how many it looks at. Reservations are of whole nodes and bf_resolution wide. Only the head's
+// start is exact. Slurm lets running jobs end in groups that widen with time, and a reservation may
+// move back from one cycle to the next.
 type List struct {
 	Backfill
 	order   Order         // behind the head

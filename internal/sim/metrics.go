@@ -24,9 +24,8 @@ type Result struct {
 	Jobs int `json:"jobs"`
 	// Runtime is from the first submission to the last end.
 	Runtime int64 `json:"runtime_s"`
-	// TheoreticalRuntime is the sum of duration x requested cores over all
-	// cores of the machine; for a range of GPUs, the duration with the fewest; for a
-	// job with alternatives, the cores of the request that was met.
+	// TheoreticalRuntime is the sum of duration x requested cores over all cores of the machine. A
+	// range of GPUs counts with the fewest, alternatives with the request that was met.
 	TheoreticalRuntime float64 `json:"theoretical_runtime_s"`
 	// CPUUtilization is TheoreticalRuntime over Runtime.
 	CPUUtilization float64 `json:"cpu_utilization"`
@@ -161,9 +160,9 @@ func (m *Meter) anyAlternative(j *core.Job) bool {
 	return false
 }
 
-// extent is how large a job is, as it counts: the cores that it asks for, for how many seconds it
-// runs, which slowdowns are relative to, and for how many these cores are work. The seconds are
-// those of its run; of a malleable job, of one as it came.
+// extent is how large a job is, as it counts: the cores that it asks for, and two lengths in
+// seconds. Slowdowns are relative to the first, and for the second its cores are work. They are of
+// its run; of a malleable job, of one as it came.
 type extent struct {
 	cores      int
 	runs, work int64
@@ -310,8 +309,8 @@ type Waits struct {
 	// Widest10 is the mean of the widest tenth of the jobs, rounded down to at least one. Of
 	// jobs equally wide, of which only some belong to the tenth, each counts in part.
 	Widest10 float64 `json:"wait_widest10_s"`
-	// BoundedSlowdown is the mean of max(1, (wait + run time) / max(run time, 10 s)), that is of
-	// Feitelson et al., "Theory and Practice in Parallel Job Scheduling" (JSSPP'97), section 3.
+	// BoundedSlowdown is the mean of max(1, (wait + run time) / max(run time, 10 s)). Feitelson et
+	// al. define it in "Theory and Practice in Parallel Job Scheduling" (JSSPP'97), section 3.
 	BoundedSlowdown float64 `json:"bounded_slowdown_mean"`
 	// UserWorst is the greatest of the users' mean waits; 0 if no job names its user.
 	UserWorst float64 `json:"user_wait_worst_s"`

@@ -42,7 +42,7 @@ func (s *nodeSpace) insert(begin, end int64, next int, avail nodeset.Mask) int {
 	return n
 }
 
-// free sets avail to the nodes of base that nothing has reserved between from and to, and returns
+// free sets avail to the nodes of base that nothing has reserved between from and to. It returns
 // the end of the first slot after which others would be free, 0 if there is none.
 func (s *nodeSpace) free(from, to int64, base nodeset.Mask, avail *nodeset.Mask) (later int64) {
 	*avail = append((*avail)[:0], base...)

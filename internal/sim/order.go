@@ -11,8 +11,8 @@ import (
 	"github.com/aucsched/aucsched/internal/place"
 )
 
-// Order is an order of jobs that wait. Of a job, r is its time limit in seconds, n the cores that
-// it asks for at least, s the second of its submission and w how many seconds it has waited.
+// Order is an order of jobs that wait. Of a job, r is its time limit in seconds and n the least
+// cores that it asks for. s is the second of its submission and w how many seconds it has waited.
 type Order uint8
 
 // The orders: the job with the least value first, equals as the queue has them.

@@ -73,7 +73,7 @@ func (b *Backfill) Decide(ctx context.Context, s *core.Snapshot, _ core.Limits, 
 }
 
 // keepTime has passes follow each other by the interval as long as jobs wait, whatever comes or
-// goes: a pass that leaves a job counts as a change itself (backfill_agent and _more_work of
+// goes. A pass that leaves a job counts as a change itself (backfill_agent and _more_work of
 // backfill.c). Passes between in which nothing has changed are left out.
 func (b *Backfill) keepTime() {
 	if every := b.opt.Interval; every > 0 && b.left && !b.pass.under && b.s.Now > b.due {

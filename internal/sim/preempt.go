@@ -64,9 +64,9 @@ func (p *stoppable) begin(s *core.Snapshot) error {
 // mayStop reports whether a job may have some stopped.
 func (b *Backfill) mayStop(j *core.Job) bool { return j.Preempts != 0 && b.stop.any() }
 
-// tryNow is trySelect on what is free now. For a job that may have others stopped, and finds no
-// place, it takes them out of the way one after the other until the job fits, as _run_now of
-// select/cons_tres does: those of them go, if it starts, that are on its nodes.
+// tryNow is trySelect on what is free now. A job that finds no place and may have others stopped
+// has them out of the way, one after the other, until it fits, as in _run_now of select/cons_tres.
+// If the job starts, those on its nodes go.
 func (b *Backfill) tryNow(j *core.Job, avail nodeset.Mask) ([]nodeset.Segment, bool, error) {
 	p := &b.stop
 	p.chosen = p.chosen[:0]

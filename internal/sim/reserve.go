@@ -171,9 +171,8 @@ func (b *Backfill) wouldHold(j *core.Job) bool {
 	return cores <= 0
 }
 
-// willRun is _will_run_test: when the job could start on nodes of b.avail, given
-// the expected ends of the running jobs, which it lets end in groups that become
-// wider with time. It leaves the nodes in b.scratch.
+// willRun is _will_run_test: when the job could start on nodes of b.avail, given the expected ends
+// of the running jobs. These end in groups that widen with time. It leaves the nodes in b.scratch.
 func (b *Backfill) willRun(j *core.Job, nowOnly bool) (int64, bool, error) {
 	if b.opt.Plain || b.mayStart(j) {
 		if _, ok, err := b.tryNow(j, b.avail); ok || err != nil {

@@ -34,11 +34,10 @@ const maxPaced = 1024
 // maxRelease bounds Config.Release.
 const maxRelease = 3600
 
-// Run simulates the jobs under the policy until all have ended. Jobs are not
-// changed and must not be during the run; they may be in any order and those of
-// equal priority are served in order of submission, then of position in jobs. Jobs that
-// can never run are left out and listed in the result. It fails for an empty
-// workload, bad input, a policy that fails or decides wrongly, or when ctx ends.
+// Run simulates the jobs under the policy until all have ended. Jobs are not changed and must not
+// be during the run. They may be in any order; equal priorities are served in order of submission,
+// then of position. Jobs that can never run are left out and listed in the result. It fails for an
+// empty workload, bad input, a policy that fails or decides wrongly, or when ctx ends.
 func Run(ctx context.Context, cfg Config, policy core.Policy, jobs []workload.Job) (*Result, error) {
 	s, err := newSimulator(cfg, policy, jobs)
 	if err != nil {

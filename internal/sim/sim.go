@@ -79,9 +79,9 @@ type Files interface {
 	Use() *FileUse
 }
 
-// Resource is a further resource of a machine: its name, and what each node has of it, by node, 0
-// to nodeset.MaxAmount. With Shares it is what each GPU of the node has: see
-// [nodeset.Table.AddShares]. One resource of a machine at most is of that kind.
+// Resource is a further resource of a machine: its name, and what each node has of it. With Shares
+// it is what each GPU of the node has: see [nodeset.Table.AddShares]. One resource of a machine at
+// most is of that kind. Amounts are 0 to nodeset.MaxAmount.
 type Resource struct {
 	Name   string
 	Total  []int64
@@ -170,9 +170,9 @@ type Priorities interface {
 	Priority(j *workload.Job, now int64) int64
 }
 
-// Crews are the malleable jobs of a simulation, which take nodes and give them back while they run: a
-// lead, which is the job on its fewest nodes, and companions, jobs of one node each that it asks for.
-// Jobs have numbers: companions come behind those of the workload. The laboratory has them.
+// Crews are the malleable jobs of a simulation, which take nodes and give them back while they run.
+// A lead is the job on its fewest nodes. Companions are jobs of one node that it asks for, with
+// numbers behind those of the workload. The laboratory has them.
 type Crews interface {
 	// Admit returns the lead of a malleable job, and how many nodes the job asks for as it is. The job
 	// would run on these for so many seconds.

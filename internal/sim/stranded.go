@@ -76,8 +76,8 @@ type strandedMeter struct {
 	index   map[gpuDemand]int // of kinds
 	kinds   []waitingKind
 	special int // of kinds: those that are not plain
-	// need[g] is the fewest free cores with which a node of g free GPUs can serve a
-	// waiting job of a plain kind; made again when a demand comes or goes.
+	// need[g] is the fewest free cores with which a node of g free GPUs can serve a waiting plain
+	// job. It is made again when a demand comes or goes.
 	need           [bids.MaxGPUsPerNode + 1]int
 	stale          bool
 	wanted         int64 // parts of GPUs that waiting jobs ask for
@@ -152,8 +152,8 @@ func (m *strandedMeter) look(t *nodeset.Table) {
 	}
 }
 
-// serves reports whether the GPUs of node n that are free as a whole are of use to a waiting job,
-// plain being what that is for plain ones, and the least share that one asks for; MaxInt64: none.
+// serves reports whether GPUs of node n that are free as a whole are of use to a waiting job. plain
+// is that for plain jobs. share is the least share that a job asks for; MaxInt64: none.
 func (m *strandedMeter) serves(t *nodeset.Table, n int, plain bool) (whole bool, share int64) {
 	whole, share = plain, math.MaxInt64
 	gpus := int(t.FreeGPUs()[n])
@@ -222,21 +222,18 @@ func (m *strandedMeter) result(parts int64) *GPUQueue {
 	return q
 }
 
-// GPUQueue is what becomes of the machine's GPUs while at least one job that asks for GPUs waits:
-// means over that time, of shares of all GPUs, as the policy's cycles leave them. Free GPUs count
-// up to the number that the waiting jobs ask for in all, each at the least: where one job of 8 GPUs
-// waits for a whole node, 8 GPUs are missed and not all that are free elsewhere. Of a GPU in shared
-// use what is free of it counts, and of a job that asks for a share that share.
+// GPUQueue is what becomes of the machine's GPUs while at least one job that asks for GPUs waits.
+// Its figures are means over that time, of shares of all GPUs, as cycles leave them. Free GPUs
+// count up to the number that waiting jobs ask for, each at the least. If one job of 8 GPUs waits
+// for a whole node, 8 GPUs are missed, not all that are free elsewhere. Of a GPU in shared use the
+// free part counts, and of a job that asks for a share that share.
 //
-// A free GPU is of use if there is a waiting job that may have its node, for which the node
-// has enough of them free, and enough cores and of whatever else the job takes of it, as
-// memory; a job of several nodes counts as if the other nodes were there. What is free of a GPU
-// in shared use is of use if such a job asks for no larger share. Those of the GPUs missed that
-// cannot be made up from GPUs of use are stranded: cores or memory are gone, too few GPUs
-// are left beside them, or too little of the GPU. The idea is that of Weng et al. ("Beware of
-// Fragmentation", USENIX ATC'23), who take, of each node, the mean over kinds of jobs of the
-// GPUs that a kind cannot use. This is for the jobs that wait instead of all that ever came, and
-// counts what none of them can use. Of a job with alternatives the first request counts.
+// A free GPU is of use if a waiting job may have its node, and the node has enough free of all that
+// the job takes there. A job of several nodes counts as if the other nodes were there. The free
+// part of a GPU in shared use is of use if such a job asks for no larger share. GPUs missed that
+// GPUs of use cannot make up for are stranded, as in Weng et al. ("Beware of Fragmentation", USENIX
+// ATC'23). They take the mean over kinds of jobs; this counts what none of the waiting jobs can
+// use. Of alternatives the first counts.
 type GPUQueue struct {
 	// Seconds is how long jobs waited for GPUs.
 	Seconds int64 `json:"s"`

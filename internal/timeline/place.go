@@ -13,8 +13,8 @@ type Job struct {
 	// and gives that, if All is 0.
 	Nodes int
 	Per   [MaxKinds]uint16
-	// All is how much of the first kind its nodes give together, Nodes or more of them, Per to Most
-	// each; Rate is what they give of other kinds for each unit of that beyond Per.
+	// All is how much of the first kind its nodes give together: Nodes or more of them, Per to Most
+	// each. Rate is what they give of other kinds for each unit of that beyond Per.
 	All  int
 	Most uint16
 	Rate [MaxKinds]uint16

@@ -22,9 +22,9 @@ const (
 // Values are by term.
 type Values [Terms]float64
 
-// excess is how much more what a plan has above a cap counts than what its terms weigh. So the best
-// plan is above a cap by a hundredth of all weights at most, and of the longest wait by nothing: a
-// plan with more is a step on the way to others.
+// excess is how much more what a plan has above a cap counts than its terms. The best plan is then
+// above a cap by at most a hundredth of all weights, and of the longest wait by nothing. A plan
+// with more is a step on the way to others.
 const excess = 100
 
 // add counts a job that is planned to start after so many seconds. The conversions keep
@@ -44,9 +44,8 @@ func (v *Values) add(j *Job, after int64, pace float64) {
 	v[Longest] = max(v[Longest], wait)
 }
 
-// cost is what a plan costs: its terms in proportion to those of the plan first, by weight, and
-// what they exceed caps by, which are in proportion too; 0: no cap. capped: the longest wait does
-// not exceed its.
+// cost is what a plan costs: its terms relative to those of the plan first, by weight, and what
+// they exceed caps by, also relative; 0: no cap. capped: the longest wait does not exceed its cap.
 func (v *Values) cost(first, weights, caps *Values) (cost float64, capped bool) {
 	capped = true
 	for k, x := range v {

@@ -24,10 +24,9 @@ const (
 )
 
 // factors are those of priority/multifactor that change as jobs wait: their age, and their users'
-// fair share. It is known when the accounts' priorities were reckoned (see ranked), so that what
-// has changed since can be told: age by slurm.conf (set_priority_factors of
-// priority_multifactor.c), and fair share by other jobs of the same association that were ranked
-// about then. What size, partition, QOS and nice have added stays.
+// fair share. What has changed since the accounts' priorities were reckoned (see ranked) is known.
+// Age is by slurm.conf (set_priority_factors of priority_multifactor.c), fair share by other jobs
+// of the association that were ranked about then. Other parts of a priority stay.
 type factors struct {
 	age, maxAge, period int64
 	// weights of fair share, size and partition

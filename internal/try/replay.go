@@ -69,8 +69,8 @@ func (p *Past) What() *Replay {
 	return r
 }
 
-// settings is the line of slurm.conf that has the plug-in decide as a replay of Preset did, with what
-// else the site has in it; in shadow mode, which is where to begin.
+// settings is the line of slurm.conf that has the plug-in decide as a replay of Preset did. It
+// keeps what else the site has in it, and is in shadow mode, which is where to begin.
 func (r *Replay) settings(parameters string) string {
 	_, others := params.Split(parameters)
 	ours := fmt.Sprintf("auc_mode=shadow,auc_interval=%d,auc_preset=%s", r.Interval, r.Policy)

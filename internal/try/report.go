@@ -16,8 +16,8 @@ import (
 )
 
 // Figures are those of some jobs under one policy. Waits are in seconds from when a job could
-// begin; slowdown is bounded by 10 s. CPUs and GPUs are the shares of all that were in use in the
-// span, by all jobs; they are of the whole machine alone.
+// begin; slowdown is bounded by 10 s. CPUs and GPUs are shares of the machine's in use, by all
+// jobs.
 type Figures struct {
 	Mean     float64 `json:"wait_mean_s"`
 	Median   float64 `json:"wait_median_s"`
@@ -67,7 +67,8 @@ type Report struct {
 	Before int `json:"before"`
 	// Missing are columns that the accounts lack. Verdict is "agrees", "short" (waits are too short
 	// to compare), "apart", "void" (without a column), "part" (more than half of the jobs do not
-	// count) or "none" (no job counts); only the first two have the rest say something of the site.
+	// count) or "none" (no job counts). Only with the first two the rest says something of the
+	// site.
 	Missing []Missing `json:"missing,omitempty"`
 	Judged  Judgement `json:"verdict"`
 	// Out is the share of the jobs of the span in per cent that does not count: of Left all but those
@@ -86,9 +87,9 @@ type Report struct {
 	MoreUsers int `json:"more_users"`
 }
 
-// Effect is what a policy would have changed for users, held against the simulated Slurm: hours of
-// waiting saved in all, below 0 if it is more, with their 95% interval, which is 0 to 0 if there is
-// none; and how many users would have waited shorter and longer, by a tenth and a minute a job.
+// Effect is what a policy would have changed for users, against the simulated Slurm. It is hours of
+// waiting saved in all, with their 95% interval, 0 to 0 if there is none. It also is how many users
+// would have waited shorter and longer, by a tenth and a minute a job.
 type Effect struct {
 	Policy  string  `json:"policy"`
 	Hours   float64 `json:"hours"`
@@ -106,7 +107,7 @@ type Agreement struct {
 	Slowdown float64 `json:"bounded_slowdown_mean"`
 	CPUs     float64 `json:"cpu_utilization"`
 	// Within is how many per cent of the jobs begin within a minute, or a tenth of their real wait,
-	// of when they did, and Apart how many seconds that is on average.
+	// of when they did. Apart is how many seconds apart they begin on average.
 	Within float64 `json:"within_percent"`
 	Apart  float64 `json:"apart_mean_s"`
 }

@@ -5,7 +5,7 @@
 // it, and internal/test/generate makes the synthetic workloads of the papers.
 //
 // Readers convert every job or none. What a job lacks is settled by the rules that each reader
-// documents; jobs that cannot be replayed (they never started, say) are left out and counted by
-// reason in [Workload].Skipped, and jobs of which something was changed in [Workload].Adjusted.
-// Anything malformed is an [*InputError], which names file, line, field and value.
+// documents. Jobs that cannot be replayed (they never started, say) are left out and counted by
+// reason in [Workload].Skipped. Jobs that were changed are counted in [Workload].Adjusted. Anything
+// malformed is an [*InputError], which names file, line, field and value.
 package workload

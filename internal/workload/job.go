@@ -20,8 +20,8 @@ type Job struct {
 	// the earliest; empty: there is none. No job may come after itself, by whatever way.
 	After string
 	Think int64
-	// Work is for how many seconds its cores count as work done, if that is not Duration: a job
-	// that was given a number of GPUs out of a range counts as with the fewest. 0: Duration.
+	// Work is for how many seconds its cores count as work done; 0: Duration. A job that was given
+	// a number of GPUs out of a range counts as with the fewest.
 	Work int64
 	// Span makes the job malleable: it asks for Span.Least nodes, and takes more while it runs. Its
 	// Request and Duration are those of the rigid job.

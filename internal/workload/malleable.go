@@ -9,10 +9,9 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// Lasts is how long a job works on segs that would with the fewest GPUs of r for d, where serial
-// thousandths of it are not shortened by more: Amdahl's law; with 0 of them aucsched2, equation 5.
-// One whose nodes give different numbers of GPUs is taken to balance its work: its GPUs count in
-// all.
+// Lasts is how long a job works on segs that would with the fewest GPUs of r for d. serial
+// thousandths of it stay as long, by Amdahl's law. Without any it is aucsched2, equation 5. If
+// nodes give different numbers of GPUs, the job is taken to balance its work over all.
 func Lasts(d int64, r *bids.Request, segs []nodeset.Segment, serial int) int64 {
 	k, low := int64(segs[0].GPUs), int64(r.MinGPUs)
 	if r.MixedGPUs {

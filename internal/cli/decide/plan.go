@@ -28,8 +28,8 @@ type planFlags struct {
 	explains bool
 }
 
-// Plan is the command plan. p are the policies before AUCSCHED2, and its --mps has write write the
-// model of the policy's last cycle to that file; both may be nil in a program that hands on who asks for that.
+// Plan is the command plan. others makes the policies before AUCSCHED2, and write writes the model
+// of the last cycle for --mps. Both are nil in a program that hands these on.
 func Plan(others policy.Others, write func(path string, by core.Policy) error) *cobra.Command {
 	f := planFlags{decision: newDecision(others, 50, time.Minute), write: write}
 	c := &cobra.Command{

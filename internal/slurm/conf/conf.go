@@ -171,8 +171,8 @@ func (r *reader) include(l *Line, name string) error {
 	return nil
 }
 
-// find is where an included file is: where its name says or, of a slurm.conf that was copied from
-// elsewhere, beside it or below its directory, with as many directories of the name as fit.
+// find is where an included file is: where its name says. For a copy of a slurm.conf from elsewhere
+// it may be beside the copy or below its directory, with as many directories of the name as fit.
 func (r *reader) find(l *Line, name string) (string, error) {
 	path := name
 	if !filepath.IsAbs(name) {

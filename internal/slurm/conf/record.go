@@ -127,7 +127,7 @@ func (r record) sizes() (s sizes, err error) {
 	return s, nil
 }
 
-// coresOf is how many cores of threads CPUs each a list of CPUs such as "0-3,8,16-31:4" is of; ok
+// coresOf is how many cores of threads CPUs each a list of CPUs such as "0-3,8,16-31:4" has. ok
 // says whether there is a list, and all its CPUs are below cpus.
 func coresOf(list string, cpus, threads uint64) (n uint64, ok bool) {
 	if list == "" {

@@ -143,10 +143,10 @@ func (j *Job) submit() (a Answer, err error) {
 	return a, nil
 }
 
-// settle looks whether the partition has the cores, and who says that the job is urgent: with
-// auc_invasic_urgent=QOS that QOS, and nothing else does; who may have it Slurm says only if it enforces
-// QOS. With auc_invasic_urgent=* each job says so itself. Otherwise no job is urgent: it takes cores from
-// those of other users. With `anew` the user has asked.
+// settle looks whether the partition has the cores, and who says that the job is urgent. With
+// auc_invasic_urgent=QOS that QOS says it, and Slurm says who may have it only if it enforces QOS.
+// With auc_invasic_urgent=* each job says so itself. Otherwise no job is urgent: it takes cores
+// from those of other users. With `anew` the user has asked.
 func (j *Job) settle(w *want, anew bool) error {
 	if w.low > j.MostCores {
 		return j.refuse("it has less cores")

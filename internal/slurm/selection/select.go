@@ -26,30 +26,27 @@ import (
 //     one that suffices. Slurm's test does that, so this one does.)
 //   - If one more node is enough and a node of the set holds all that is missing,
 //     the fullest such node is taken; otherwise nodes from the set's lowest on.
-//   - For a job with GPUs of which is known how many tasks a node gets (TasksPerNode, all of them
-//     where it may have but one node, one where there are as many tasks as nodes), nodes count as
-//     if they had cores for these and no more: of nodes alike in that the lowest is taken
-//     (gres_select_filter_sock_core of gres_select_filter.c clears the other cores).
+//   - For a job with GPUs and a known number of tasks a node, nodes count as if they had cores for
+//     these and no more. It is known by TasksPerNode, from one node, or from as many tasks as
+//     nodes. Of nodes alike in that the lowest is taken (gres_select_filter_sock_core of
+//     gres_select_filter.c clears the other cores).
 //   - A node gives all it has, save one core for each node that the job must still
 //     get. Given a range of nodes, Slurm aims at its upper end.
 //   - If that fails, the nodes with fewest cores are left out and all is tried again,
 //     threshold by threshold, as a cheap cure for the knapsack problem.
-//   - Where the job takes further resources a node has as many cores as these suffice for, as with
-//     CR_Core_Memory.
-//   - A share of a GPU (gres/shard) is on the first GPU of the node that has room for it, by the
-//     number of the GPU, whether that is in shared use or free (gres_select_filter.c of Slurm
-//     24.11: _set_shared_node_bits, _pick_shared_gres_topo; without LL_SHARED_GRES and
-//     MULTIPLE_SHARING_GRES_PJ). GPUs that are given whole have no number here: a share may have
-//     one that Slurm's order would not come to yet.
+//   - Where the job takes further resources a node has as many cores as these suffice for.
+//   - A share of a GPU (gres/shard) is on the first GPU of the node with room for it, by number,
+//     whether shared or free. So has gres_select_filter.c of Slurm 24.11: _set_shared_node_bits,
+//     _pick_shared_gres_topo; without LL_SHARED_GRES and MULTIPLE_SHARING_GRES_PJ. GPUs that are
+//     given whole have no number here: a share may have one that Slurm would not come to yet.
 //   - Cores beyond the request are given back as Slurm's task distribution does:
 //     one core to each node, then one more to each in turn.
 //
-// As in Slurm this is greedy: it may find nothing although something fits. One
-// thing is better than there: with --contiguous and a limit on nodes Slurm may leave
-// gaps; here such a job gets the lowest nodes of the set that hold it without any.
+// As in Slurm this is greedy: it may find nothing although something fits. One thing is better:
+// with --contiguous and a limit on nodes Slurm may leave gaps. Here such a job gets the lowest
+// nodes of the set that hold it without any.
 //
-// With a Tree it chooses as topology/tree has it choose (_eval_nodes_topo), except for contiguous
-// jobs.
+// With a Tree it chooses as topology/tree does (_eval_nodes_topo), except for contiguous jobs.
 //
 // The zero Selector is ready. It keeps scratch memory only.
 type Selector struct {
@@ -72,11 +69,10 @@ type consec struct {
 	cores       int64
 }
 
-// Select appends to dst the allocation that Slurm would give r on t, among the
-// nodes of avail (nil: all) that are up and eligible, and reports whether there
-// is one. Every node gives r.MinGPUs GPUs: stock Slurm knows no ranges. t is not
-// changed. A job that takes no core has none. The error is that of r.Validate. Time is linear in
-// the number of nodes, times the number of sets that the job is put together from.
+// Select appends to dst the allocation that Slurm would give r on t, and reports whether there is
+// one. It has nodes of avail (nil: all) that are up and eligible. Every node gives r.MinGPUs GPUs:
+// stock Slurm knows no ranges. t is not changed. A job that takes no core has none. The error is
+// that of r.Validate. Time is linear in the number of nodes, times the sets that make up the job.
 func (s *Selector) Select(t *nodeset.Table, r *bids.Request, avail nodeset.Mask, dst []nodeset.Segment) ([]nodeset.Segment, bool, error) {
 	sh, err := place.SpecOf(r)
 	if err != nil {

@@ -20,10 +20,10 @@ type tree struct {
 // apart stands for no way between two leaves.
 const apart = 1 << 30
 
-// evaluateTree is _eval_nodes_topo of the same file, without required nodes: below the highest
-// switch that has enough nodes the job takes leaf after leaf, each time of those nearest to what it
-// has the tightest that has all the nodes it lacks, else the one with most; of a leaf, nodes from
-// the lowest on. The distance of two leaves is the number of links between them.
+// evaluateTree is _eval_nodes_topo of the same file, without required nodes. Below the highest
+// switch that has enough nodes the job takes leaf after leaf, of those nearest to what it has. It
+// takes the tightest that has all the nodes it lacks, else the one with most, from the lowest node
+// on. The distance of two leaves is the number of links between them.
 func (s *Selector) evaluateTree(t *nodeset.Table, q *query) bool {
 	s.chosen = append(s.chosen[:0], s.cand...)
 	clear(s.chosen)

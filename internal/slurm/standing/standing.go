@@ -31,8 +31,8 @@ type Tree struct {
 	Blocks          bool   // topology/block
 	Other           bool   // neither switches nor blocks: a ring, a torus
 	Outside         bool   // some nodes are of no leaf
-	// Base is how many nodes a block counts for, Count how many blocks there are, and bit l of Levels that
-	// 2^l of them make a block too; all 0: Slurm does not say.
+	// Base is how many nodes a block counts for, and Count how many blocks there are. Bit l of
+	// Levels says that 2^l of them make a block too. All 0: Slurm does not say.
 	Base, Levels, Count uint32
 }
 
@@ -162,8 +162,8 @@ type Demand struct {
 	Unsaid   bool   // it is held to more than can be said of a job
 }
 
-// Demand of a tree whose Count is not 0: a job is in one block of the smallest size that it needs, whatever more
-// nodes that has, and there in as few of the next smaller size as its nodes fill.
+// Demand of a tree with Count above 0: a job is in one block of the smallest size that it needs.
+// There it is in as few of the next smaller size as its nodes fill.
 func (t *Tree) Demand(nodes int) (d Demand) {
 	most := func(size uint32, level int) uint32 { return (size + 1<<level - 1) >> level }
 	blocks := (uint32(nodes) + t.Base - 1) / t.Base
