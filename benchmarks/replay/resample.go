@@ -5,6 +5,7 @@ package replay
 import (
 	"fmt"
 	"math/rand/v2"
+	"time"
 
 	"github.com/aucsched/aucsched/internal/workload"
 )
@@ -23,8 +24,8 @@ func Resample(w *workload.Workload, block int64, seed uint64) (*workload.Workloa
 	}
 	blocks := last / block
 	if blocks < fewestBlocks {
-		return nil, fmt.Errorf("%s: %d whole blocks of %d s: at least %d are needed; take more jobs, or blocks of at most %d s",
-			w.Name, blocks, block, fewestBlocks, last/fewestBlocks)
+		return nil, fmt.Errorf("%s: %d whole blocks of %v: at least %d are needed; take more jobs, or blocks of at most %v",
+			w.Name, blocks, time.Duration(block)*time.Second, fewestBlocks, time.Duration(last/fewestBlocks)*time.Second)
 	}
 	in := make([][]int, blocks)
 	blockOf := make(map[string]int64, len(w.Jobs))

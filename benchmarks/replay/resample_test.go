@@ -61,5 +61,5 @@ func TestResample(t *testing.T) {
 	require.Equal(t, before, w.Jobs)
 	require.Greater(t, len(seen), 15)
 	_, err := Resample(w, 150, 1)
-	require.ErrorContains(t, err, "w: 3 whole blocks of 150 s: at least 5 are needed")
+	require.ErrorContains(t, err, "w: 3 whole blocks of 2m30s: at least 5 are needed")
 }

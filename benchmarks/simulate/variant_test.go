@@ -303,7 +303,7 @@ func TestResampledTraces(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--resample: -1h0m0s: must be": {"--resample=-1h"},
 		"--resample: is for traces":    {"--resample", "1h", "--workload", "gen:V.1", "--cluster", "64x8x2"},
-		"2 whole blocks of 28800":      {"--resample", "8h"},
+		"2 whole blocks of 8h0m0s":     {"--resample", "8h"},
 		"5m, or 24h for a day":         {"--resample", "1d"},
 	} {
 		code, _, errs := simulate(args...)
