@@ -115,8 +115,8 @@ func (p *Placer) spotsOf(s *Spec, level int) []Spot {
 	return x.spots
 }
 
-// compareSpots puts the switch of a level first that has least below it; of equals the one below
-// which of the next level up has, so that what is broken already is broken.
+// compareSpots puts the switch of a level first that has least below it. Of equals it is the one
+// whose next level up has least: what is broken already is broken.
 func (p *Placer) compareSpots(s *Spec, x, y Spot) int {
 	a, b := x.Switch, y.Switch
 	for level := int(x.Level); level <= s.Below.Tree.Levels() && a != b; level++ {
