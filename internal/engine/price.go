@@ -65,10 +65,9 @@ func (in *Input) rank() {
 	}
 }
 
-// Price sets classes and prices of running jobs of in that have a stake, and multiplies priorities by a
-// power of two, whose exponent it returns, so that there are numbers below them: a start is worth more
-// than all that could be lost. Preempts of a job has bits of answers at first: it may preempt whoever is
-// in all of them.
+// Price sets classes and prices of running jobs of in that have a stake. It multiplies priorities
+// by a power of two, whose exponent it returns: a start is then worth more than all that could be
+// lost. Preempts of a job has bits of answers at first: it may preempt whoever is in all of them.
 func Price(in *Input, stakes []Stake) (shift int, err error) {
 	next := uint64(0) // the least running job that may come
 	for i := range stakes {
