@@ -383,13 +383,6 @@ func TestNothingIsLeftLying(t *testing.T) {
 				continue
 			}
 			waiting++
-			crosses := 0
-			for _, g := range a.reservations.guarded { // a claim is gone whose job has started on what was left
-				if g.reserved && g.start < s.Now+job.TimeLimit {
-					crosses++
-				}
-			}
-			crosses = min(crosses, len(a.reservations.space.Left))
 			together := 0
 			if a.opts.Compact {
 				idle, ok := requests.Place(place.Idle(s.Nodes), &job.Request, job.MinGPUs)
@@ -398,7 +391,7 @@ func TestNothingIsLeftLying(t *testing.T) {
 			}
 			spec := requests.Spec(&job.Request)
 			spec.Blocks = int32(together)
-			left := new(place.Limited).Of(a.awards.left.rest.View(crosses), &spec)
+			left := new(place.Limited).Of(a.awards.left.rest.View(a.reservations.crosses(s, job)), &spec)
 			_, ok := new(place.Placer).Place(nil, left, &spec, job.MinGPUs)
 			require.False(t, ok, "job %s has room: %s", job.ID, d.Reason)
 		}
