@@ -142,7 +142,9 @@ func (w *World) couldStartAt(t int64, job *Job, claims [][]Claim, places []kept)
 	for _, more := range claims[1:] {
 		room.least(w.Room(t, end, more))
 	}
-	ways := w.compact(w.waysAt(job, t))
+	whole := *job // on the idle machine nodes are not reserved either
+	whole.Ways = w.compact(job.Ways)
+	ways := w.waysAt(&whole, t)
 	if room.full != "" || !room.fits(ways, &budget{5000}) {
 		return false
 	}
