@@ -509,11 +509,9 @@ static bool _join(void)
 	return true;
 }
 
-/* If the thread has ended it is started again. RET whether it had */
-static bool _turn_to(bool ours)
+/* The thread has ended, and is started again. */
+static void _restart(bool ours)
 {
-	if (!_join())
-		return false;
 	saver.ending = false;
 	saver.ours = ours;
 	if (ours) {	/* nobody else looks at it now */
@@ -522,12 +520,6 @@ static bool _turn_to(bool ours)
 	}
 	auc_saver_create(&slurmctld_config.thread_id_save,
 			 ours ? _save : slurmctld_state_save);
-	return true;
-}
-
-static bool _turn(void)
-{
-	return _turn_to(AUC_THREADS_ARE_POOLED);
 }
 
 static void _ask_to_end(void)
@@ -569,7 +561,7 @@ static bool _is_new(const char *dir, file_t *seen)
 {
 	file_t now = _file(dir);
 
-	if (!now.number || !memcmp(seen, &now, sizeof(now)))	/* none: just being replaced */
+	if (!now.number || !memcmp(seen, &now, sizeof(now)))	/* none: it is just being replaced */
 		return false;
 	*seen = now;
 	return true;
@@ -594,14 +586,20 @@ static int _wait(const char *dir, int64_t end_us)
 	int64_t look_us = auc_now_us() + LOOK_AT_FILE_US;
 	int written = 0;
 	file_t seen;
+	bool saved;
 
 	_ask(dir, &seen);
 	while (written < 2) {
 		int64_t now = auc_now_us();
 
-		if (_turn() && ours)	/* if nothing was written Slurm's log has the words */
-			return (written || _is_new(dir, &seen)) ?
-				SLURM_SUCCESS : EIO;
+		if (_join()) {
+			/* If nothing was written Slurm's log has the words; if it could not be linked, nobody has. */
+			saved = _file(dir).number &&
+				(written || _is_new(dir, &seen));
+			_restart(AUC_THREADS_ARE_POOLED);
+			if (ours)
+				return saved ? SLURM_SUCCESS : EIO;
+		}
 		if (!saver.ending) {
 			ours = true;
 			written = 0;
@@ -661,8 +659,8 @@ extern int auc_saver_save(const char *dir, int64_t wait_ms)
 extern void auc_saver_mend(void)
 {
 	slurm_mutex_lock(&saver.lock);
-	if (saver.ending && !saver.closed)
-		(void) _turn();
+	if (saver.ending && !saver.closed && _join())
+		_restart(AUC_THREADS_ARE_POOLED);
 	slurm_mutex_unlock(&saver.lock);
 }
 
@@ -696,9 +694,14 @@ extern void auc_saver_close(int64_t wait_ms)
 	 * However long it takes, where nobody else could start it again: Slurm waits for it next, and
 	 * has no thread then for what is to be saved meanwhile.
 	 */
-	while (saver.ending && !saver.closed && !_turn_to(false) &&
-	       (!AUC_THREADS_ARE_POOLED || (auc_now_us() < end)))
-		usleep(LOOK_US);
+	while (saver.ending && !saver.closed) {
+		if (_join())
+			_restart(false);
+		else if (AUC_THREADS_ARE_POOLED && (auc_now_us() >= end))
+			break;
+		else
+			usleep(LOOK_US);
+	}
 	/* It is in our code, or somebody who waits for it is. */
 	if (AUC_THREADS_ARE_POOLED && saver.ending && !saver.closed) {
 		auc_object_keep(&saver);

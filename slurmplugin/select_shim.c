@@ -20,6 +20,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -146,6 +147,9 @@ static void _restore_state(void)
 		if (!link(old, path))	/* it never replaces one */
 			error("aucsched: there is no %s, as after a kill: %s is taken",
 			      path, old);
+		else if ((errno != EEXIST) && (errno != ENOENT))
+			fatal("aucsched: can't link %s to %s: %m; without it all jobs would be lost",
+			      old, path);
 		xfree(path);
 		xfree(old);
 	}

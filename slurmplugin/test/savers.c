@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 
 /* The saver, with a thread in place of slurmctld's that saves as slowly as the test wants. */
+#include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,6 +21,8 @@ static struct {
 	int threads;		/* that were started */
 	bool asked;		/* the last one is to end */
 	bool slow;		/* and can't yet */
+	char *state;		/* that it writes before it ends; NULL: none */
+	bool loses;		/* what it has written, as by a link() that fails */
 } fake = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
 	.change = PTHREAD_COND_INITIALIZER,
@@ -32,6 +36,12 @@ extern void *slurmctld_state_save(void *arg)
 	while (!fake.asked || fake.slow)
 		pthread_cond_wait(&fake.change, &fake.lock);
 	fake.asked = false;
+	if (fake.state) {
+		fclose(fopen(fake.state, "w"));
+		usleep(50000);	/* it is seen */
+		if (fake.loses)
+			unlink(fake.state);
+	}
 	pthread_mutex_unlock(&fake.lock);
 	return NULL;
 }
@@ -120,6 +130,27 @@ static void _test_late(const char *dir)
 	pthread_join(slurmctld_config.thread_id_save, &ended);
 }
 
+/* A state that was written, and then has no name, is not saved. */
+static void _test_lost(const char *dir)
+{
+	void *ended;
+
+	fake.state = xstrdup_printf("%s/job_state", dir);
+	pthread_create(&slurmctld_config.thread_id_save, NULL,
+		       slurmctld_state_save, NULL);
+	auc_saver_open();
+	CHECK(auc_saver_save(dir, 1000) == SLURM_SUCCESS, "it is written");
+	fake.loses = true;
+	CHECK(auc_saver_save(dir, 1000) == EIO, "there is no file");
+	fake.loses = false;
+	CHECK(auc_saver_save(dir, 1000) == SLURM_SUCCESS, "it is written again");
+	auc_saver_close(1);
+	unlink(fake.state);
+	xfree(fake.state);
+	shutdown_state_save();
+	pthread_join(slurmctld_config.thread_id_save, &ended);
+}
+
 /* A probe writes through no link, and leaves nothing. */
 static void _test_probe(const char *dir)
 {
@@ -141,6 +172,7 @@ extern void test_savers(void)
 
 	CHECK(mkdtemp(dir), "%m");
 	_test_late(dir);
+	_test_lost(dir);
 	_test_probe(dir);
 	CHECK(!rmdir(dir), "%m");
 }

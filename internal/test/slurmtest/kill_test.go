@@ -534,7 +534,7 @@ func killWhileStarting(t *testing.T, c *Cluster) {
 // with that, also from 25.05 on, where Slurm's own would begin without a job.
 func TestKilledAsStateIsReplaced(t *testing.T) {
 	beside(t)
-	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0)})
+	c := cluster(t, auction, Config{Groups: Uniform(2, 4, 0), Faults: true})
 	id := submit(t, c, "sleep 6", "-n1", "--time=1")
 	held := submit(t, c, "true", "-n1", "--time=1", "--hold")
 	running(t, c, patience, id)
@@ -542,6 +542,12 @@ func TestKilledAsStateIsReplaced(t *testing.T) {
 	require.NoError(t, c.KillController(t.Context(), syscall.SIGKILL))
 	for _, name := range []string{"job_state", "node_state"} {
 		require.NoError(t, os.Rename(c.path("state", name), c.path("state", name+".old")))
+	}
+	if version, err := Version(); err == nil && version >= "25.05" { // it does not begin without a job
+		require.NoError(t, c.Faults().Set(OpLink, Fault{Name: "job_state", Error: syscall.EIO}))
+		require.Error(t, c.StartController(t.Context()))
+		require.NotEmpty(t, logLines(t, c, "can't link .*job_state.old"))
+		require.NoError(t, c.Faults().Clear())
 	}
 	require.NoError(t, c.StartController(t.Context()))
 	release(t, c, held)
