@@ -32,6 +32,10 @@ static inline void *auc_grow(void *array, size_t *cap, size_t len, size_t size)
 #define AUC_GROW(array, cap, len) \
 	(array) = auc_grow((array), &(cap), (len), sizeof(*(array)))
 
+/* Adds an element to an array NAME that has NAME_len of NAME_cap. */
+#define AUC_APPEND(name, ...) \
+	(AUC_GROW(name, name##_cap, name##_len + 1), name[name##_len++] = __VA_ARGS__)
+
 /* xfree(), for a table's elements. */
 extern void auc_free(void *element);
 

@@ -55,11 +55,7 @@ extern void auc_will_launch(auc_starts_t *starts, job_record_t *job_ptr)
 		_note_step(job_ptr);
 	last_job_update = time(NULL);
 	rebuild_job_part_list(job_ptr);
-	AUC_GROW(starts->launches, starts->launches_cap,
-		 starts->launches_len + 1);
-	starts->launches[starts->launches_len++] = (auc_launch_t) {
-		.job_id = job_ptr->job_id, .start = job_ptr->start_time,
-		.by_slurm = by_slurm };
+	AUC_APPEND(starts->launches, (auc_launch_t) { job_ptr->job_id, job_ptr->start_time, by_slurm });
 	auc_journal_start(job_ptr->job_id, job_ptr->start_time);
 }
 

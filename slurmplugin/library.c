@@ -613,8 +613,7 @@ extern int auc_library_read(auc_library_t *library, auc_call_number_t number,
 	*known = (struct auc_known) { key_len, AUC_UNREAD, size };
 	memcpy(known->bytes, library->key, key_len);
 	xhash_add(library->known, known);
-	AUC_GROW(library->unread, library->unread_cap, library->unread_len + 1);
-	library->unread[library->unread_len++] = known;
+	AUC_APPEND(library->unread, known);
 	return AUC_UNREAD;
 }
 

@@ -93,17 +93,14 @@ extern void auc_hold_add(const auc_snapshot_t *s,
 			 const job_record_t *job_ptr, const uint32_t *victims,
 			 uint32_t len, time_t until)
 {
-	auc_hold_t *hold;
+	auc_hold_t hold = {
+		.job_id = job_ptr->job_id, .until = until,
+		.victims = _copy(victims, len * sizeof(*victims)),
+		.victims_len = len };
 
-	AUC_GROW(holds, holds_cap, holds_len + 1);
-	hold = &holds[holds_len++];
-	memset(hold, 0, sizeof(*hold));
-	hold->job_id = job_ptr->job_id;
-	hold->until = until;
-	hold->victims = _copy(victims, len * sizeof(*victims));
-	hold->victims_len = len;
-	_copy_row(hold, s, row);
-	_copy_decision(hold, out, row);
+	_copy_row(&hold, s, row);
+	_copy_decision(&hold, out, row);
+	AUC_APPEND(holds, hold);
 }
 
 extern auc_hold_t *auc_holds(uint32_t *len)

@@ -357,7 +357,7 @@ static struct {
 	int net_s;		/* 0: off */
 	int64_t now_us;
 	row_t *rows;
-	size_t len, cap;
+	size_t rows_len, rows_cap;
 	uint32_t last;		/* the job that was asked about last */
 	bool could;		/* some job could have started */
 	turn_t turns[MOST_TURNS];
@@ -426,7 +426,7 @@ static bool _could_start_on(auc_select_hooks_t *hooks, job_record_t *job_ptr,
 
 extern void auc_overdue_begin(int net_s)
 {
-	watch.len = watch.turns_len = watch.next = watch.refused_len = 0;
+	watch.rows_len = watch.turns_len = watch.next = watch.refused_len = 0;
 	watch.turns_us = 0;
 	watch.net_s = net_s;
 	watch.now_us = auc_now_us();
@@ -441,8 +441,7 @@ extern void auc_overdue_add(const auc_snapshot_t *s,
 	/* A quarter to be seen, a quarter to be asked, and half of being able to start. */
 	if (!watch.net_s || (row.waited < watch.net_s / 4))
 		return;
-	AUC_GROW(watch.rows, watch.cap, watch.len + 1);
-	watch.rows[watch.len++] = row;
+	AUC_APPEND(watch.rows, row);
 }
 
 extern bool auc_passes(job_record_t *job_ptr)
@@ -630,13 +629,13 @@ static void _look_at_all(overdue_round_t *round)
 {
 	size_t first = 0;
 
-	for (size_t i = 0; i < watch.len; i++)
+	for (size_t i = 0; i < watch.rows_len; i++)
 		if (watch.rows[i].job_id == watch.last)
 			first = i + 1;
-	for (size_t i = 0; (i < 2 * watch.len) && !_is_over(round); i++) {
-		bool known = i < watch.len;
+	for (size_t i = 0; (i < 2 * watch.rows_len) && !_is_over(round); i++) {
+		bool known = i < watch.rows_len;
 		const row_t *row = &watch.rows[known ? i :
-					       (first + i) % watch.len];
+					       (first + i) % watch.rows_len];
 
 		if (!known)
 			watch.last = row->job_id;
@@ -669,7 +668,7 @@ extern auc_overdue_t auc_overdue_ask(const auc_snapshot_t *s,
 	auc_overdue_t result = { 0 };
 
 	watch.could = false;
-	if (!watch.len || !hooks || !auc_is_current(s))
+	if (!watch.rows_len || !hooks || !auc_is_current(s))
 		return result;
 	round = xmalloc(sizeof(*round));
 	round->hooks = hooks;

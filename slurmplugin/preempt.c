@@ -192,8 +192,7 @@ extern void auc_rights_end(auc_snapshot_t *s)
 
 		if (!job_ptr)
 			continue;
-		AUC_GROW(s->stakes, s->stakes_cap, s->in.stakes_len + 1);
-		s->stakes[s->in.stakes_len++] = (struct aucsched_stake) {
+		AUC_ADD(s, stakes, (struct aucsched_stake) {
 			.running = i, .order = _slurm_order(job_ptr),
 			.answers = s->runners[i].keys,
 			.cores = job_ptr->job_resrcs->core_bitmap ?
@@ -202,6 +201,6 @@ extern void auc_rights_end(auc_snapshot_t *s)
 				job_ptr->tot_sus_time,
 			.cancelled = slurm_job_preempt_mode(job_ptr) ==
 				PREEMPT_MODE_CANCEL,
-		};
+		});
 	}
 }

@@ -566,8 +566,7 @@ static void _hold(auc_snapshot_t *s, job_record_t *job_ptr, uint32_t limit)
 {
 	if (limit != WAIT_NO_REASON)
 		job_ptr->state_reason = limit;
-	AUC_GROW(s->held, s->held_cap, s->held_len + 1);
-	s->held[s->held_len++] = job_ptr->job_id;
+	AUC_APPEND(s->held, job_ptr->job_id);
 }
 
 /*
@@ -598,14 +597,14 @@ static uint32_t _admit(auc_snapshot_t *s, job_record_t *job_ptr,
 /* The alternatives of the job that comes next into the snapshot. */
 static void _add_alternatives(auc_snapshot_t *s, const auc_ways_t *found)
 {
-	AUC_GROW(s->alternatives, s->alternatives_cap,
-		 s->in.alternatives_len + found->len);
 	for (int i = 0; i < found->len; i++) {
+		struct aucsched_alternative given = found->given[i];
+
 		auc_add_uses(s, true, &found->requests[i],
 			     found->ways[i].part_ptr);
 		auc_add_limits(s, true, found->counted[i]);
-		s->alternatives[s->in.alternatives_len] = found->given[i];
-		s->alternatives[s->in.alternatives_len++].job = s->in.jobs_len;
+		given.job = s->in.jobs_len;
+		AUC_ADD(s, alternatives, given);
 	}
 }
 
@@ -633,7 +632,6 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 	memcpy(&row.ways[1], found->ways, sizeof(found->ways));
 	row.ways[0].job = job;
 	copies = MIN(copies, state->limit - s->in.jobs_len);
-	AUC_GROW(s->jobs, s->jobs_cap, s->in.jobs_len + copies);
 	AUC_GROW(s->rows, s->rows_cap, s->in.jobs_len + copies);
 	for (uint32_t i = 0; i < copies; i++) {
 		if (found->len)
@@ -641,8 +639,8 @@ static void _add_rows(auc_snapshot_t *s, const job_queue_rec_t *record,
 		auc_add_uses(s, false, request, record->part_ptr);
 		auc_add_limits(s, false, counted);
 		row.reads = auc_add_read(s, record->job_ptr, false);
-		s->jobs[s->in.jobs_len] = job;
-		s->rows[s->in.jobs_len++] = row;
+		s->rows[s->in.jobs_len] = row;
+		AUC_ADD(s, jobs, job);
 	}
 }
 

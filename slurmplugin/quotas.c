@@ -598,12 +598,11 @@ static uint32_t _quota(auc_snapshot_t *s, const quota_t *limit, uint64_t left)
 		    (other->limit == limit->limit))
 			return at - 1;
 	}
-	AUC_GROW(s->quotas, s->quotas_cap, quota + 1);
 	AUC_GROW(cycle.quotas, cycle.quotas_cap, quota + 1);
-	s->quotas[quota] = MIN(left, AUCSCHED_MAX_CHARGE);
 	cycle.quotas[quota] = *limit;
 	cycle.quotas[quota].next = *bucket;
-	*bucket = ++s->in.quotas_len;
+	AUC_ADD(s, quotas, MIN(left, AUCSCHED_MAX_CHARGE));
+	*bucket = s->in.quotas_len;
 	return quota;
 }
 
@@ -620,8 +619,7 @@ static void _count(count_t *count, const quota_t *limit, uint64_t used,
 	     (_least(&charge, count->request) > left)))
 		return;
 	charge.quota = _quota(count->s, limit, left);
-	AUC_GROW(cycle.counted, cycle.counted_cap, cycle.counted_len + 1);
-	cycle.counted[cycle.counted_len++] = charge;
+	AUC_APPEND(cycle.counted, charge);
 	count->counted.len++;
 }
 
@@ -843,17 +841,13 @@ extern auc_counted_t auc_count_limits(auc_snapshot_t *s, job_record_t *job_ptr,
 extern void auc_add_limits(auc_snapshot_t *s, bool alternative,
 			   auc_counted_t counted)
 {
-	struct aucsched_charge **charges = alternative ?
-		&s->alternative_charges : &s->job_charges;
-	size_t *cap = alternative ?
-		&s->alternative_charges_cap : &s->job_charges_cap;
-	uint32_t *len = alternative ?
-		&s->in.alternative_charges_len : &s->in.job_charges_len;
-
-	AUC_GROW(*charges, *cap, *len + counted.len);
 	for (uint32_t i = 0; i < counted.len; i++) {
-		(*charges)[*len] = cycle.counted[counted.first + i];
-		(*charges)[(*len)++].of = alternative ?
-			s->in.alternatives_len : s->in.jobs_len;
+		struct aucsched_charge charge = cycle.counted[counted.first + i];
+
+		charge.of = alternative ? s->in.alternatives_len : s->in.jobs_len;
+		if (alternative)
+			AUC_ADD(s, alternative_charges, charge);
+		else
+			AUC_ADD(s, job_charges, charge);
 	}
 }

@@ -169,14 +169,10 @@ static void _add_shared(auc_snapshot_t *s, int n,
 		    (node->free_gpus + s->in.shared_gpus_len - s->first_shared[n] >=
 		     node->gpus))
 			continue;
-		AUC_GROW(s->shared_gpus, s->shared_gpus_cap,
-			 s->in.shared_gpus_len + 1);
 		AUC_GROW(s->unheld_shares, s->unheld_shares_cap,
 			 s->in.shared_gpus_len + 1);
 		s->unheld_shares[s->in.shared_gpus_len] = held;
-		s->shared_gpus[s->in.shared_gpus_len++] =
-			(struct aucsched_shared_gpu) {
-			.node = n, .free = size - held, .bin = t + 1 };
+		AUC_ADD(s, shared_gpus, (struct aucsched_shared_gpu) { n, size - held, t + 1 });
 	}
 }
 
@@ -533,14 +529,10 @@ extern void auc_take_holding(auc_snapshot_t *s, const job_record_t *job_ptr,
 extern void auc_add_running_uses(auc_snapshot_t *s, const auc_holding_t *holding)
 {
 	for (uint32_t r = 0; r < s->in.resources_len; r++)
-		if (holding->amounts[r]) {
-			AUC_GROW(s->running_uses, s->running_uses_cap,
-				 s->in.running_uses_len + 1);
-			s->running_uses[s->in.running_uses_len++] =
-				(struct aucsched_use) {
+		if (holding->amounts[r])
+			AUC_ADD(s, running_uses, (struct aucsched_use) {
 				.of = s->in.running_len - 1, .resource = r,
-				.per_node = holding->amounts[r] };
-		}
+				.per_node = holding->amounts[r] });
 }
 
 /* What a request uses of a kind; nothing is all zeros. */
@@ -589,12 +581,6 @@ extern void auc_add_uses(auc_snapshot_t *s, bool alternative,
 			 const auc_request_t *request,
 			 const part_record_t *part_ptr)
 {
-	struct aucsched_use **uses = alternative ?
-		&s->alternative_uses : &s->job_uses;
-	size_t *cap = alternative ? &s->alternative_uses_cap : &s->job_uses_cap;
-	uint32_t *len = alternative ?
-		&s->in.alternative_uses_len : &s->in.job_uses_len;
-
 	for (uint32_t r = 0; r < s->in.resources_len; r++) {
 		struct aucsched_use use = _use(&s->kinds[r], request, part_ptr);
 
@@ -602,8 +588,10 @@ extern void auc_add_uses(auc_snapshot_t *s, bool alternative,
 			continue;
 		use.of = alternative ? s->in.alternatives_len : s->in.jobs_len;
 		use.resource = r;
-		AUC_GROW(*uses, *cap, *len + 1);
-		(*uses)[(*len)++] = use;
+		if (alternative)
+			AUC_ADD(s, alternative_uses, use);
+		else
+			AUC_ADD(s, job_uses, use);
 	}
 }
 
@@ -651,10 +639,8 @@ extern void auc_add_stores(auc_snapshot_t *s, const auc_settings_t *settings)
 
 extern bool auc_add_read(auc_snapshot_t *s, const job_record_t *job_ptr, bool runs)
 {
-	struct aucsched_read **reads = runs ? &s->running_reads : &s->job_reads;
-	size_t *cap = runs ? &s->running_reads_cap : &s->job_reads_cap, found;
-	uint32_t *len = runs ? &s->in.running_reads_len : &s->in.job_reads_len;
 	struct aucsched_read read = { 0 };
+	size_t found;
 
 	if (!s->in.stores_len ||
 	    !auc_note_find(job_ptr->comment, AUC_INPUT_NOTE, &found) ||
@@ -663,7 +649,9 @@ extern bool auc_add_read(auc_snapshot_t *s, const job_record_t *job_ptr, bool ru
 	    !read.file)
 		return false;
 	read.job = runs ? s->in.running_len : s->in.jobs_len;
-	AUC_GROW(*reads, *cap, *len + 1);
-	(*reads)[(*len)++] = read;
+	if (runs)
+		AUC_ADD(s, running_reads, read);
+	else
+		AUC_ADD(s, job_reads, read);
 	return true;
 }

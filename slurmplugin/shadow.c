@@ -145,8 +145,7 @@ static void _add(struct aucsched_run run)
 	run.partition = xstrdup(run.partition);
 	run.would.nodes = xstrdup(run.would.nodes);
 	run.slurm.nodes = xstrdup(run.slurm.nodes);
-	AUC_GROW(shadow.runs, shadow.runs_cap, shadow.runs_len + 1);
-	shadow.runs[shadow.runs_len++] = run;
+	AUC_APPEND(shadow.runs, run);
 }
 
 static void _free_runs(void)

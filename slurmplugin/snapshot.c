@@ -25,11 +25,7 @@ static void _add_segment(auc_snapshot_t *s, struct aucsched_running *running,
 		last->last = n;
 		return;
 	}
-	AUC_GROW(s->running_segments, s->running_segments_cap,
-		 s->in.running_segments_len + 1);
-	s->running_segments[s->in.running_segments_len++] =
-		(struct aucsched_segment) { .first = n, .last = n,
-		.cores = cores, .gpus = gpus, .bin = bin };
+	AUC_ADD(s, running_segments, (struct aucsched_segment) { n, n, cores, gpus, bin });
 	running->segments++;
 }
 
@@ -46,10 +42,9 @@ static void _end_running(auc_snapshot_t *s,
 		return;
 	if (job_ptr)
 		(void) auc_add_read(s, job_ptr, true);
-	AUC_GROW(s->running, s->running_cap, s->in.running_len + 1);
 	AUC_GROW(s->runners, s->runners_cap, s->in.running_len + 1);
 	memset(&s->runners[s->in.running_len], 0, sizeof(*s->runners));
-	s->running[s->in.running_len++] = *running;
+	AUC_ADD(s, running, *running);
 	if (holding)
 		auc_add_running_uses(s, holding);
 }

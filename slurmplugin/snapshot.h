@@ -170,6 +170,10 @@ typedef struct {
 	time_t config;		/* slurm.conf's, when the nodes had these indices */
 } auc_snapshot_t;
 
+/* Adds an element to one of the arrays that the library is shown. */
+#define AUC_ADD(s, name, ...) \
+	(AUC_GROW((s)->name, (s)->name##_cap, (s)->in.name##_len + 1), (s)->name[(s)->in.name##_len++] = __VA_ARGS__)
+
 /* Goes through the nodes of a decision's place: n, as a part of a segment. */
 #define AUC_EACH_PLACE(n, segment, out, decision)			\
 	for (const struct aucsched_segment *segment =			\

@@ -132,9 +132,7 @@ static void _ends_add(round_t *round, uint32_t victim, uint32_t preemptor)
 	for (uint32_t i = 0; i < round->ends_len; i++)
 		if (round->ends[i].victim == victim)
 			return;
-	AUC_GROW(round->ends, round->ends_cap, round->ends_len + 1);
-	round->ends[round->ends_len].victim = victim;
-	round->ends[round->ends_len++].preemptor = preemptor;
+	AUC_APPEND(round->ends, (__typeof__(*round->ends)) { victim, preemptor });
 }
 
 /* Has all be preempted. RET how many of them ran */
@@ -159,8 +157,8 @@ static uint32_t _ends_all(const round_t *round)
 typedef struct {
 	const auc_pin_t *pin;
 	uint32_t *ids;
-	uint32_t len;
-	size_t cap;
+	uint32_t ids_len;
+	size_t ids_cap;
 } named_t;
 
 static void _note_named(job_record_t *job_ptr, void *arg)
@@ -168,11 +166,9 @@ static void _note_named(job_record_t *job_ptr, void *arg)
 	named_t *named = arg;
 	job_record_t *victim;
 
-	named->len = 0;
-	AUC_EACH(victim, named->pin->preempted) {
-		AUC_GROW(named->ids, named->cap, named->len + 1);
-		named->ids[named->len++] = victim->job_id;
-	}
+	named->ids_len = 0;
+	AUC_EACH(victim, named->pin->preempted)
+		AUC_APPEND(named->ids, victim->job_id);
 }
 
 static uint32_t _victim(const round_t *round, uint32_t i)
@@ -197,9 +193,9 @@ static void _add_cores(const round_t *round, uint32_t first, uint32_t len,
 static void _keep(round_t *round, uint32_t row, job_record_t *job_ptr,
 		  const auc_pin_t *pin, const named_t *named)
 {
-	for (uint32_t i = 0; i < named->len; i++)
+	for (uint32_t i = 0; i < named->ids_len; i++)
 		_ends_add(round, named->ids[i], job_ptr->job_id);
-	auc_hold_add(round->s, round->out, row, job_ptr, named->ids, named->len,
+	auc_hold_add(round->s, round->out, row, job_ptr, named->ids, named->ids_len,
 		     _ends_until(time(NULL)));
 	job_ptr->state_reason = WAIT_RESOURCES;
 	xfree(job_ptr->state_desc);
@@ -211,7 +207,7 @@ static void _keep(round_t *round, uint32_t row, job_record_t *job_ptr,
 		bit_and_not(round->later[n], pin->cores[n]);
 	}
 	info("aucsched: %pJ waits until %u jobs have ended that it preempts",
-	     job_ptr, named->len);
+	     job_ptr, named->ids_len);
 }
 
 /* Idle cores, and those that will be. RET auc_cores_free() */
@@ -265,7 +261,7 @@ static void _ask(round_t *round, uint32_t row)
 					round->hooks, round->starts);
 		auc_cores_free(room);
 	}
-	if (job_ptr && named.len)
+	if (job_ptr && named.ids_len)
 		_keep(round, row, job_ptr, &pin, &named);
 	else if (job_ptr)	/* nobody has to end by what Slurm says */
 		auc_missed(job_ptr, ESLURM_NODES_BUSY);
