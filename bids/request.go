@@ -4,6 +4,7 @@
 package bids
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/aucsched/aucsched/nodeset"
@@ -32,14 +33,12 @@ type Request struct {
 	// MinNodes and MaxNodes are the range of nodes (R^node, sbatch -N min-max).
 	// MinNodes 0 means 1; MaxNodes 0 means no limit.
 	MinNodes, MaxNodes int
-	// TasksPerNode is the number of cores on each node (R^cpn,
-	// --ntasks-per-node). If Cores is given as well and is not a multiple, it is
-	// the most that a node may give, as in Slurm.
+	// TasksPerNode is the number of cores on each node (R^cpn, --ntasks-per-node). If Cores is
+	// given as well and is not a multiple, it is the most that a node may give, as in Slurm.
 	TasksPerNode int
-	// MinGPUs and MaxGPUs are the range of GPUs on each node (R^gpu and its
-	// range, aucsched2 section 3; --gres=gpu:min-max). All nodes of an
-	// allocation give the same number unless MixedGPUs is set. MaxGPUs 0 means
-	// MinGPUs.
+	// MinGPUs and MaxGPUs are the range of GPUs on each node (R^gpu and its range, aucsched2
+	// section 3; --gres=gpu:min-max). All nodes of an allocation give the same number unless
+	// MixedGPUs is set. MaxGPUs 0 means MinGPUs.
 	MinGPUs, MaxGPUs int
 	// MixedGPUs lets nodes of an allocation give different numbers of GPUs, each one
 	// in the range.
@@ -84,5 +83,5 @@ type FieldError struct {
 }
 
 func (e *FieldError) Error() string {
-	return fmt.Sprintf("%s: %v: %s", e.Field, e.Value, e.Why)
+	return fmt.Sprintf("%s: %s: %s", e.Field, cmp.Or(fmt.Sprint(e.Value), `""`), e.Why)
 }

@@ -49,7 +49,7 @@ func TestClusterTopology(t *testing.T) {
 		"switch r1: name":              {{Name: "r1", Parent: -1}, {Name: "r1", Parent: -1}},
 		"parent 7 of 2":                {{Name: "r1", Parent: 7}, {Name: "r2", Parent: -1}},
 		"and switches below it":        {{Name: "r1", Parent: -1}, {Name: "r2", Parent: 0}},
-		"switch : name: : must be the": {{Parent: -1}},
+		"switch : name: \"\": must be the": {{Parent: -1}},
 	} {
 		require.ErrorContains(t, c.SetTopology(switches), want)
 	}

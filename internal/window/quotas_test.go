@@ -43,7 +43,7 @@ func TestReadQuotaErrors(t *testing.T) {
 	const x = `{"name":"x","left":1}`
 	for _, c := range []struct{ quotas, job, running, want string }{
 		{`7`, `"nodes":1`, `"end_s":1`, "quotas[0]: expected an object, found a number"},
-		{`{"left":1}`, `"nodes":1`, `"end_s":1`, `quotas[0]: name: : "" is not a name of 1 to 256 bytes that can be printed`},
+		{`{"left":1}`, `"nodes":1`, `"end_s":1`, `quotas[0]: name: "": "" is not a name of 1 to 256 bytes that can be printed`},
 		{`{"name":"a\u0007"}`, `"nodes":1`, `"end_s":1`, `is not a name of 1 to 256 bytes that can be printed`},
 		{`{"name":"x","left":-1}`, `"nodes":1`, `"end_s":1`, "quotas[0] (x): left: -1: must be 0 to 1099511627776"},
 		{x + "," + x, `"nodes":1`, `"end_s":1`, "quotas[1] (x): name: x: is there twice"},

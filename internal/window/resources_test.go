@@ -71,7 +71,7 @@ func TestReadResourceErrors(t *testing.T) {
 			"w.json:3: nodes[0] (n[1-2]): resources: memory: is there twice"},
 		{`"resources":{"memory":null}`, `"nodes":1`, `"end_s":1`, "resources: memory: is null"},
 		{`"resources":{"a b":1}`, `"nodes":1`, `"end_s":1`, `nodes[0] (n[1-2]): resources: a b: "a b" is not a name of 1 to 64 printable characters without spaces`},
-		{`"resources":{"":1}`, `"nodes":1`, `"end_s":1`, `nodes[0] (n[1-2]): resources: : "" is not a name of 1 to 64 printable characters without spaces`},
+		{`"resources":{"":1}`, `"nodes":1`, `"end_s":1`, `nodes[0] (n[1-2]): resources: "": "" is not a name of 1 to 64 printable characters without spaces`},
 		{`"resources":{"cores":1}`, `"nodes":1`, `"end_s":1`, `nodes[0] (n[1-2]): resources: cores: "cores" is no further resource: nodes have fields for these`},
 		{`"resources":{` + strings.Join(many, ",") + `}`, `"nodes":1`, `"end_s":1`, "nodes[0] (n[1-2]): resources: 65: there would be more than 64 in all"},
 		{memory + `,"free_resources":{"memory":65}`, `"nodes":1`, `"end_s":1`,

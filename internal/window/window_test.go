@@ -151,7 +151,7 @@ func TestReadErrors(t *testing.T) {
 		doc(node,
 			`{"id":"J","priority":5,"cores":"4"}`): "jobs[0] (J): cores: string is not a whole number in range",
 		doc(node,
-			`{"priority":5,"cores":4}`): "jobs[0]: id: : must be UTF-8, and not empty",
+			`{"priority":5,"cores":4}`): "jobs[0]: id: \"\": must be UTF-8, and not empty",
 		doc(node, job)[:len(doc(node, job))-1] +
 			`,"running":[{"id":"R","nodes":"x1","cores_per_node":1}]}`: "running[0] (R): node x1: name: x1: there is no such node",
 		doc(node, job)[:len(doc(node, job))-1] +
