@@ -108,7 +108,7 @@ func (a *Auction) cycle(ctx context.Context, s *Snapshot, l Limits, p *Plan) err
 // to decide, because nothing is free or nothing that is free suits any job.
 func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 	w, r, b := &a.window, &a.reservations, &a.bidding
-	whole := a.opts.Estimates || a.preemption.classes != 0 // however little is free
+	whole := a.opts.Estimates || a.preemption.classes != 0 || len(w.passed) > 0 // however little is free
 	if !whole && !w.anyFree(s) {
 		b.book.Asked = len(w.variants)
 		return false, nil
@@ -119,7 +119,7 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 	}
 	b.prices = a.pricing.of(s, w)
 	r.claims.prices = b.prices
-	needsBids := w.next == len(s.Pending) && len(w.passed) == 0 && !whole
+	needsBids := w.next == len(s.Pending) && !whole
 	if guarded { // the walk over the queue asks for no more
 		r.claims.reset(s, w.quotas.book.Unit)
 		b.make(&r.space, w.variants, market.Options{BestDraft: true, Stop: a.clock.stop(quarter)})

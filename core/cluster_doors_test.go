@@ -46,9 +46,9 @@ func TestClusterTopology(t *testing.T) {
 
 	for want, switches := range map[string][]nodeset.Switch{
 		"node n1: leaf: r1: there would be no such switch": {{Name: "r2", Parent: -1}},
-		"switch r1: name":              {{Name: "r1", Parent: -1}, {Name: "r1", Parent: -1}},
-		"parent 7 of 2":                {{Name: "r1", Parent: 7}, {Name: "r2", Parent: -1}},
-		"and switches below it":        {{Name: "r1", Parent: -1}, {Name: "r2", Parent: 0}},
+		"switch r1: name":                  {{Name: "r1", Parent: -1}, {Name: "r1", Parent: -1}},
+		"parent 7 of 2":                    {{Name: "r1", Parent: 7}, {Name: "r2", Parent: -1}},
+		"and switches below it":            {{Name: "r1", Parent: -1}, {Name: "r2", Parent: 0}},
 		"switch : name: \"\": must be the": {{Parent: -1}},
 	} {
 		require.ErrorContains(t, c.SetTopology(switches), want)

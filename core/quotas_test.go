@@ -401,6 +401,23 @@ func TestQuotasAreReserved(t *testing.T) {
 	require.True(t, say["other"].Start)
 }
 
+// Whom a quota keeps out of the window is told why he waits where no node is free, too.
+func TestFullMachineTellsThoseBehindAQuota(t *testing.T) {
+	nodes, err := nodeset.NewUniform(1, nodeset.Capacity{Cores: 4})
+	require.NoError(t, err)
+	holds := Running{ID: "holds", End: 100, Segs: []nodeset.Segment{{Cores: 4}}}
+	require.NoError(t, nodes.Allocate(holds.Segs))
+	s := &Snapshot{Nodes: nodes, Running: []Running{holds}, Quotas: []Quota{{"cores", 1}}}
+	o := Preset("none")
+	o.Window = 2 * quotaSeats
+	for i := range 3 * quotaSeats {
+		s.Pending = append(s.Pending, account(fmt.Sprint("job", i), 1, 100, int64(99-i)))
+	}
+	for id, d := range says(t, o, s) {
+		require.Contains(t, []Why{NoFit, Reserved}, d.Why, "%s: %q", id, d.Reason)
+	}
+}
+
 // A stream of small jobs of one account does not starve a large one.
 func TestNobodyStarvesUnderAQuota(t *testing.T) {
 	nodes, err := nodeset.NewUniform(8, nodeset.Capacity{Cores: 8})

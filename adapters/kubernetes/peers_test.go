@@ -353,7 +353,8 @@ func TestPeers(t *testing.T) {
 		for _, work := range []struct {
 			name string
 			run  func(*testing.T, peer)
-		}{{"gangs", backlogOfGangs}, {"openb", backlogOfOpenb}, {"stream", streamOfGangs}, {"priorities", priorities}, {"many", backlogOfMany}} {
+		}{{"gangs", backlogOfGangs}, {"openb", backlogOfOpenb}, {"stream", streamOfGangs}, {"priorities", priorities},
+			{"philly", streamOfPhilly}, {"many", backlogOfMany}} {
 			if only := os.Getenv("WORK"); only == "" || slices.Contains(strings.Split(only, ","), work.name) {
 				t.Run(work.name+"/"+p.name, func(t *testing.T) { work.run(t, p) })
 			}
@@ -476,26 +477,85 @@ func usage(pods []v1.Pod) (gpus, cpus int64) {
 	return gpus, cpus / 1000
 }
 
+// arrival is a group that comes, and how long it runs once it is whole.
+type arrival struct {
+	pods     []*v1.Pod
+	at, runs time.Duration
+}
+
 // streamOfGangs has a group come each 300 ms or so; it ends some seconds after its last pod was bound. Groups
 // that are not whole at the end count as waiting until then.
-func streamOfGangs(t *testing.T, p peer) { stream(t, p, "mid") }
+func streamOfGangs(t *testing.T, p peer) { drawnStream(t, p, "mid") }
 
 // priorities is the same with groups of different priorities. Pods that are stopped are made anew.
-func priorities(t *testing.T, p peer) { stream(t, p, "low", "mid", "high") }
+func priorities(t *testing.T, p peer) { drawnStream(t, p, "low", "mid", "high") }
 
-func stream(t *testing.T, p peer, classes ...string) {
+func drawnStream(t *testing.T, p peer, classes ...string) {
 	b := newBed(t)
 	machine(b, number("NODES", 100))
-	a := newAudit(b)
 	r := rand.New(rand.NewPCG(uint64(number("SEED", 1)), 4))
-	groups := gangs(r, number("GANGS", 300))
-	if len(classes) > 1 {
-		for _, g := range groups {
+	var work []arrival
+	for i, g := range gangs(r, number("GANGS", 300)) {
+		if len(classes) > 1 {
 			class := classes[r.IntN(len(classes))]
 			for _, x := range g {
 				x.Spec.PriorityClassName = class
 			}
 		}
+		work = append(work, arrival{pods: g, at: time.Duration(i) * time.Duration(number("GAP_MS", 300)) * time.Millisecond})
+	}
+	for i := range work {
+		work[i].runs = time.Duration(5+r.IntN(20)) * time.Second
+	}
+	stream(t, b, p, work)
+}
+
+// streamOfPhilly has jobs of Philly's trace come that ask for several GPUs, at most 4 a pod: as many as GANGS, from
+// job 1000 times SEED on. Arrivals and run times are scaled down so that all come within SECONDS.
+func streamOfPhilly(t *testing.T, p peer) {
+	file := os.Getenv("PHILLY")
+	if file == "" {
+		t.Skip("PHILLY names the trace as a CSV file with timestamp, duration and num_gpus")
+	}
+	rows := slices.DeleteFunc(readCSV(t, file), func(r map[string]string) bool { return r["num_gpus"] == "1" })
+	slices.SortStableFunc(rows, func(a, b map[string]string) int { return cmp.Compare(a["timestamp"], b["timestamp"]) })
+	rows = rows[1000*number("SEED", 1):][:number("GANGS", 150)]
+	came := func(i int) time.Time {
+		at, err := time.Parse(time.DateTime, rows[i]["timestamp"])
+		require.NoError(t, err)
+		return at
+	}
+	within := time.Duration(number("SECONDS", 120)) * time.Second
+	scale := within.Seconds() / came(len(rows)-1).Sub(came(0)).Seconds()
+	var work []arrival
+	for i, r := range rows {
+		seconds, err := strconv.ParseFloat(r["duration"], 64)
+		require.NoError(t, err)
+		gpus, err := strconv.Atoi(r["num_gpus"])
+		require.NoError(t, err)
+		name, each := fmt.Sprint("g", i), min(gpus, 4)
+		a := arrival{at: time.Duration(came(i).Sub(came(0)).Seconds() * scale * 1e9),
+			runs: min(max(time.Duration(seconds*scale*1e9), 2*time.Second), within/2)}
+		for k := range gpus / each {
+			x := bedPod(fmt.Sprint(name, "-", k), "cpu", fmt.Sprint(4*each), "memory", "16Gi")
+			ask(x, "nvidia.com/gpu", fmt.Sprint(each))
+			x.Labels[model.GroupLabel], x.Labels[model.MinLabel] = name, fmt.Sprint(gpus/each)
+			a.pods = append(a.pods, x)
+		}
+		work = append(work, a)
+	}
+	b := newBed(t)
+	for i := range number("NODES", 20) {
+		b.addNode(aNode(fmt.Sprintf("n%04d", i), "cpu", "64", "memory", "256Gi", "nvidia.com/gpu", "8"))
+	}
+	stream(t, b, p, work)
+}
+
+func stream(t *testing.T, b *bed, p peer, work []arrival) {
+	a := newAudit(b)
+	var groups [][]*v1.Pod
+	for _, w := range work {
+		groups = append(groups, w.pods)
 	}
 	b.podGroups(groups)
 	if p.adapt != nil {
@@ -559,16 +619,17 @@ func stream(t *testing.T, p peer, classes ...string) {
 		return left
 	}
 	begin := time.Now()
-	for i, g := range groups {
+	for _, w := range work {
+		g := w.pods
 		for _, x := range g {
 			x.Spec.SchedulerName = p.name
 		}
-		due := begin.Add(time.Duration(i) * time.Duration(number("GAP_MS", 300)) * time.Millisecond)
+		due := begin.Add(w.at)
 		for time.Until(due) > 0 {
 			look()
 			time.Sleep(min(250*time.Millisecond, max(0, time.Until(due))))
 		}
-		s := &state{came: time.Now(), runs: time.Duration(5+r.IntN(20)) * time.Second, pods: g}
+		s := &state{came: time.Now(), runs: w.runs, pods: g}
 		for _, x := range g {
 			q := x.Spec.Containers[0].Resources.Requests["nvidia.com/gpu"]
 			s.gpus += q.Value()
