@@ -58,8 +58,9 @@ extern "C" {
  * aucsched_topology(); neither offers nor worker processes, 11: aucsched_invasic(), 12: aucsched_price() sets
  * classes, 13: aucsched_shape(), aucsched_noted() and aucsched_input_file(); aucsched_status()
  * takes a handle, and aucsched_alternatives() settings, 14: aucsched_range(); aucsched_alternatives() takes nodes,
- * aucsched_cycle() preferences, stakes and tiers of jobs. */
-#define AUCSCHED_ABI 14
+ * aucsched_cycle() preferences, stakes and tiers of jobs, 15: aucsched_submission() instead of aucsched_alternatives(),
+ * aucsched_range() and aucsched_invasic(); aucsched_topology() takes lines. */
+#define AUCSCHED_ABI 15
 
 /* Return values. */
 #define AUCSCHED_OK 0
@@ -411,22 +412,54 @@ struct aucsched_settings {
  * cut to its len bytes. Returns AUCSCHED_OK; AUCSCHED_EINVAL, if the other texts have no room, or AUCSCHED_EPANIC. */
 int aucsched_settings(const char *text, struct aucsched_settings *out, char *buf, size_t len);
 
-/* Reads the alternative requests of a job, lines "#AUCSCHED --alternative ..." of its script, as a note of at most 1000
- * bytes for the job's record; "" if there are none. settings is SchedulerParameters, which may forbid them. nodes has a
- * line for each kind of nodes: how many GPUs such a node has, then each type and how many of it. Returns AUCSCHED_OK,
- * or AUCSCHED_EINVAL with the words for the user, in buf, which has to have room for the NUL; or AUCSCHED_EPANIC. */
-int aucsched_alternatives(const char *settings, const char *script, uint32_t cpus_per_task, const char *nodes, char *buf, size_t len);
-
 /* GPUs on each node. */
 struct aucsched_gpus {
 	uint32_t low, high; /* from 1 on; 0, 0: none */
 	char type[64];      /* "": any */
 };
 
-/* Reads a range of GPUs, LOW-HIGH, in what a job asks for on each node, such as "gres:gpu:a100:1-3,license:2"; of out it
- * sets all to 0 if there is none. settings and nodes are as above. Returns AUCSCHED_OK; AUCSCHED_EINVAL, for what is wrong
- * as a range, for one that the settings forbid, or that no node has, with the words for the user in buf; or AUCSCHED_EPANIC. */
-int aucsched_range(const char *settings, const char *gres, const char *nodes, struct aucsched_gpus *out, char *buf, size_t len);
+/* What slurmctld knows of a job that is submitted, or changed. Numbers are 0 where nothing is said, texts NULL. */
+struct aucsched_submission {
+	const char *settings;    /* SchedulerParameters */
+	const char *script;      /* of a batch job; a change has none */
+	const char *gres;        /* that it asks for on each node: "gres:gpu:a100:1-3,license:2" */
+	const char *gres_prefix; /* what Slurm puts before a name there */
+	const char *nodes;       /* a line for each kind of nodes: how many GPUs such a node has, then each type and how many of it */
+	const char *comment, *admin_comment; /* that the request asks for */
+	const char *partition;   /* of auc_invasic=PARTITION, if the job is for it; NULL: it is not, and of what follows
+	                          * cpus_per_task and change count alone */
+	const char *job_comment; /* a change: the job's */
+	const char *qos;         /* that the job asks for, or has */
+	int64_t nice, priority;  /* priority below 0: nothing is said; UINT32_MAX: as Slurm likes */
+	uint32_t most_cores;     /* of the partition */
+	uint32_t nodes_least, tasks, cpus_per_task;
+	uint8_t change;          /* and no submission */
+	uint8_t elsewhere;       /* other partitions as well; a change: to this one, or away from it */
+	uint8_t array, het;
+	uint8_t begins;          /* later */
+	uint8_t enforces_qos;    /* Slurm does */
+	uint8_t held, user_held; /* a change: the job is now, by its user; who asks: */
+	uint8_t operator_, owner;
+	uint8_t qualifies;       /* a change: the job gets another QOS */
+	uint8_t reserved[5];
+};
+
+/* What becomes of it. Texts are NULL where what is there stays; "": there is none any more. */
+struct aucsched_submission_answer {
+	const char *gres, *comment, *admin_comment; /* of the request: the low end of a range is asked for, which is noted */
+	const char *job_comment; /* of the job */
+	const char *socket;      /* for the job's environment: where it finds the manager */
+	struct aucsched_gpus gpus; /* the range that gres ask for; 0, 0: none */
+	uint32_t min_cpus;       /* 0: as asked for */
+	uint32_t released;       /* 1: the request's priority is of no account */
+	uint32_t wrong_gres;     /* 1: what is refused are gres */
+};
+
+/* Judges a job: alternative requests, lines "#AUCSCHED --alternative ..." of its script, and a range of GPUs, LOW-HIGH, become notes
+ * in its AdminComment; an input file in its comment is looked at, and what it asks for of an invasive partition. The texts are
+ * in buf then, or the words for the user. Returns AUCSCHED_OK; AUCSCHED_EINVAL, for what is wrong or the settings forbid, or
+ * without room in buf; or AUCSCHED_EPANIC. */
+int aucsched_submission(const struct aucsched_submission *job, struct aucsched_submission_answer *out, char *buf, size_t len);
 
 /* An alternative: what it does not name, the job does not ask for when it starts with it. */
 struct aucsched_noted {
@@ -490,41 +523,6 @@ struct aucsched_shape {
 /* Whatever the numbers are, aucsched_cycle() takes a job of such a layout. Returns AUCSCHED_OK or a negative code. */
 int aucsched_shape(int64_t handle, const struct aucsched_numbers *numbers, struct aucsched_shape *out);
 
-/* What slurmctld knows of a job of auc_invasic=PARTITION that is submitted, or changed. Numbers are 0 where nothing is said,
- * texts NULL. */
-struct aucsched_invasic {
-	const char *settings;    /* SchedulerParameters */
-	const char *partition;   /* its name */
-	const char *comment;     /* that the request asks for; NULL: of none */
-	const char *job_comment; /* a change: the job's */
-	const char *qos;         /* that the job asks for, or has */
-	int64_t nice, priority;  /* priority below 0: nothing is said; UINT32_MAX: as Slurm likes */
-	uint32_t most_cores;     /* of the partition */
-	uint32_t nodes, tasks, cpus_per_task; /* nodes: at least */
-	uint8_t change;          /* and no submission */
-	uint8_t elsewhere;       /* other partitions as well; a change: to this one, or away from it */
-	uint8_t no_script, array, het;
-	uint8_t begins;          /* later */
-	uint8_t enforces_qos;    /* Slurm does */
-	uint8_t held, user_held; /* a change: the job is now, by its user; who asks: */
-	uint8_t operator_, owner;
-	uint8_t qualifies;       /* a change: the job gets another QOS */
-	uint8_t reserved[4];
-};
-
-/* What becomes of it. Texts are NULL where what is there stays. */
-struct aucsched_invasic_answer {
-	const char *comment;     /* of the request */
-	const char *job_comment; /* of the job */
-	const char *socket;      /* for the job's environment: where it finds the manager */
-	uint32_t min_cpus;       /* 0: as asked for */
-	uint32_t released;       /* 1: the request's priority is of no account */
-};
-
-/* Judges a job. The texts are in buf then, or the words for the user. Returns AUCSCHED_OK, AUCSCHED_EINVAL or
- * AUCSCHED_EPANIC. */
-int aucsched_invasic(const struct aucsched_invasic *job, struct aucsched_invasic_answer *out, char *buf, size_t len);
-
 /*
  * Opens a handle. settings is NULL or "key=value" pairs separated by commas or white space:
  *   policy=auction2|auction1|ipsched  who decides: AUCSCHED2; AUCSCHED1, where the program chooses how many cores
@@ -578,11 +576,11 @@ struct aucsched_topology {
 };
 
 /*
- * Reads them: of each node its name, its address "top.leaf.node" and the pattern of that, "switch.switch.node"; and what
- * "scontrol show topology" prints, if that has sizes of blocks. All may be NULL. Returns AUCSCHED_OK or a negative code.
+ * Reads them: a line for each node, with its name, its address "top.leaf.node" and the pattern of that, "switch.switch.node", as far as
+ * they are known; and what "scontrol show topology" prints, if that has sizes of blocks. Texts may be NULL. Returns AUCSCHED_OK or a
+ * negative code.
  */
-int aucsched_topology(int64_t handle, const char *const *names, const char *const *addresses, const char *const *patterns,
-		      uint32_t nodes, const char *sizes, struct aucsched_topology *out);
+int aucsched_topology(int64_t handle, const char *nodes, uint32_t nodes_len, const char *sizes, struct aucsched_topology *out);
 
 /*
  * Has what is known of the files that nodes hold outlast the process, in a file that is replaced as a whole. The first call

@@ -21,33 +21,28 @@ static struct {
 
 static void _read(auc_library_t *library)
 {
-	char **addrs = xcalloc(node_record_count, sizeof(char *));
-	char **patterns = xcalloc(node_record_count, sizeof(char *));
-	const char **names = xcalloc(node_record_count, sizeof(char *));
-	char *sizes = auc_topology_text();
+	char *places = NULL, *end = NULL, *sizes = auc_topology_text();
 
 	for (int n = 0; n < node_record_count; n++) {
 		const node_record_t *node_ptr = node_record_table_ptr[n];
+		char *addr = NULL, *pattern = NULL;
 
-		if (node_ptr && (names[n] = node_ptr->name))
-			(void) auc_node_addr(node_ptr->name, &addrs[n],
-					     &patterns[n]);
+		if (node_ptr && node_ptr->name)
+			(void) auc_node_addr(node_ptr->name, &addr, &pattern);
+		xstrfmtcatat(places, &end, "%s %s %s\n",
+			     (node_ptr && node_ptr->name) ? node_ptr->name : "",
+			     addr ? addr : "", pattern ? pattern : "");
+		xfree(addr);
+		xfree(pattern);
 	}
 	memset(&known, 0, sizeof(known));
-	if (!auc_library_topology(library, names, (const char *const *) addrs,
-				  (const char *const *) patterns,
-				  node_record_count, sizes, &known.tree)) {
+	if (!auc_library_topology(library, places, node_record_count, sizes,
+				  &known.tree)) {
 		known.config = slurm_conf.last_update;
 		known.nodes = node_record_count;
 		known.engine = library->pid;
 	}
-	for (int n = 0; n < node_record_count; n++) {
-		xfree(addrs[n]);
-		xfree(patterns[n]);
-	}
-	xfree(addrs);
-	xfree(patterns);
-	xfree(names);
+	xfree(places);
 	xfree(sizes);
 }
 

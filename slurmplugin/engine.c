@@ -26,7 +26,7 @@
 #define FUNCTIONS(X) \
 	X(abi) X(version) X(settings) X(open) X(configure) \
 	X(cycle) X(keep_files) X(shadow) X(status) X(last_error) \
-	X(alternatives) X(range) X(topology) X(invasic) X(shape) X(noted) X(input_file)
+	X(submission) X(topology) X(shape) X(noted) X(input_file)
 
 #define DECLARE(name) __typeof__(aucsched_##name) *name;
 static struct {
@@ -89,9 +89,8 @@ static int64_t _decide(auc_call_t *call)
 static int64_t _read_topology(auc_call_t *call)
 {
 	struct aucsched_topology *tree = &call->tree;
-	int64_t rc = library.topology(call->handle, call->names, call->addresses,
-				      call->patterns, call->len, call->text,
-				      tree);
+	int64_t rc = library.topology(call->handle, call->text, call->len,
+				      call->sizes, tree);
 
 	if (rc)
 		return rc;
@@ -106,16 +105,10 @@ static int64_t _answer(auc_call_t *call)
 	case AUC_CALL_SETTINGS:
 		return library.settings(call->text, &call->settings, call->buf,
 					call->buf_len);
-	case AUC_CALL_ALTERNATIVES:
-		return library.alternatives(call->params, call->text, call->len,
-					    call->types, call->buf,
-					    call->buf_len);
-	case AUC_CALL_RANGE:
-		return library.range(call->params, call->text, call->types,
-				     &call->gpus, call->buf, call->buf_len);
-	case AUC_CALL_INVASIC:
-		return library.invasic(&call->invasic, &call->invasic_answer,
-				       call->buf, call->buf_len);
+	case AUC_CALL_SUBMISSION:
+		return library.submission(&call->submission,
+					  &call->submission_answer,
+					  call->buf, call->buf_len);
 	case AUC_CALL_TOPOLOGY:
 		return _read_topology(call);
 	case AUC_CALL_SHAPE:

@@ -24,9 +24,7 @@
 typedef enum {
 	AUC_CALL_HELLO,		/* the library's version or, with rc other than 0, why there is none */
 	AUC_CALL_SETTINGS,
-	AUC_CALL_ALTERNATIVES,
-	AUC_CALL_RANGE,
-	AUC_CALL_INVASIC,
+	AUC_CALL_SUBMISSION,
 	AUC_CALL_TOPOLOGY,
 	AUC_CALL_SHAPE,
 	AUC_CALL_NOTED,
@@ -47,17 +45,15 @@ typedef struct {
 	int64_t handle;		/* of aucsched_open() */
 	int64_t rc;		/* what the library returned */
 	char error[512];	/* with rc other than 0, and after a cycle: aucsched_last_error() */
-	const char *text;	/* settings, a script, sizes of blocks, a path, or what is to be read */
+	const char *text;	/* settings, places of nodes, a path, or what is to be read */
 	int end;		/* of aucsched_keep_files() */
 	char *buf;		/* of buf_len bytes */
 	size_t buf_len;
 	struct aucsched_settings settings;
-	const char *types, *params; /* GPUs of nodes, and SchedulerParameters */
-	struct aucsched_gpus gpus; /* what aucsched_range() has read */
+	struct aucsched_submission submission;
+	struct aucsched_submission_answer submission_answer;
 	uint32_t len;		/* CPUs a task; nodes */
-	const char **names, **addresses, **patterns; /* of nodes */
-	struct aucsched_invasic invasic;
-	struct aucsched_invasic_answer invasic_answer;
+	const char *sizes;	/* of blocks */
 	struct aucsched_topology tree;
 	struct aucsched_input in;
 	struct aucsched_output out;

@@ -437,65 +437,40 @@ extern int auc_library_settings(auc_library_t *library, const char *params,
 		_fail(library, "the library does not read SchedulerParameters");
 }
 
-extern int auc_library_request(auc_library_t *library, auc_call_number_t number,
-			       const char *params, const char *text,
-			       uint32_t cpus_per_task, const char *nodes,
-			       auc_gpus_t *range, char *buf, size_t len)
+#define SUBMISSION_TEXTS(X) \
+	X(settings) X(script) X(gres) X(gres_prefix) X(nodes) X(comment) X(admin_comment) \
+	X(partition) X(job_comment) X(qos)
+
+extern int auc_library_submission(auc_library_t *library,
+				  const struct aucsched_submission *job,
+				  struct aucsched_submission_answer *out,
+				  char *buf, size_t len)
 {
-	auc_call_t *call;
+	auc_call_t *call = _begin(library, AUC_CALL_SUBMISSION);
+	auc_gpus_t *gpus = &out->gpus;
 	int rc;
 
-	snprintf(buf, len, "aucsched: %s can't be read here now: slurmctld's log says why",
-		 (number == AUC_CALL_RANGE) ? "ranges of GPUs" : "alternatives");
-	if (!(call = _begin(library, number)))
+	memset(out, 0, sizeof(*out));
+	snprintf(buf, len, "aucsched: this request can't be read now: slurmctld's log says why");
+	if (!call)
 		return SLURM_ERROR;
-	call->text = _put_text(call, text);
-	call->len = cpus_per_task;
-	call->types = _put_text(call, nodes);
-	call->params = _put_text(call, params);
+	call->submission = *job;
+#define PUT(text) call->submission.text = _put_text(call, job->text);
+	SUBMISSION_TEXTS(PUT)
+#undef PUT
 	rc = _ask_text(library, buf, len);
-	*range = call->gpus;
-	range->type[AUC_TYPE_SIZE - 1] = '\0';
-	return (rc || (!range->low == !range->high && (range->low <= range->high) && (range->high <= 1024))) ?
+	*out = call->submission_answer;
+	out->gres = _moved(library, out->gres, buf, len);
+	out->comment = _moved(library, out->comment, buf, len);
+	out->admin_comment = _moved(library, out->admin_comment, buf, len);
+	out->job_comment = _moved(library, out->job_comment, buf, len);
+	out->socket = _moved(library, out->socket, buf, len);
+	gpus->type[AUC_TYPE_SIZE - 1] = '\0';
+	return (rc || (!gpus->low == !gpus->high && (gpus->low <= gpus->high) && (gpus->high <= 1024))) ?
 		rc : _lie(library);
 }
 
-extern int auc_library_invasic(auc_library_t *library,
-			       const struct aucsched_invasic *job,
-			       struct aucsched_invasic_answer *out, char *buf,
-			       size_t len)
-{
-	auc_call_t *call = _begin(library, AUC_CALL_INVASIC);
-	int rc;
-
-	snprintf(buf, len, "aucsched: jobs of this partition can't be looked at now: slurmctld's log says why");
-	if (!call)
-		return SLURM_ERROR;
-	call->invasic = *job;
-	call->invasic.settings = _put_text(call, job->settings);
-	call->invasic.partition = _put_text(call, job->partition);
-	call->invasic.comment = _put_text(call, job->comment);
-	call->invasic.job_comment = _put_text(call, job->job_comment);
-	call->invasic.qos = _put_text(call, job->qos);
-	rc = _ask_text(library, buf, len);
-	*out = call->invasic_answer;
-	out->comment = _moved(library, out->comment, buf, len);
-	out->job_comment = _moved(library, out->job_comment, buf, len);
-	out->socket = _moved(library, out->socket, buf, len);
-	return rc;
-}
-
 /* ---- Where nodes stand ---- */
-
-static const char **_put_texts(auc_call_t *call, const char *const *texts,
-			       uint32_t len)
-{
-	const char **put = AUC_ENGINE_PUT(call, texts, len);
-
-	for (uint32_t i = 0; put && (i < len); i++)
-		put[i] = _put_text(call, put[i]);
-	return put;
-}
 
 /*
  * Copies an array out of the memory, into which the engine might write when it has answered: what is
@@ -540,11 +515,8 @@ static bool _take_topology(auc_library_t *library, uint32_t nodes,
 	return true;
 }
 
-extern int auc_library_topology(auc_library_t *library,
-				const char *const *names,
-				const char *const *addresses,
-				const char *const *patterns, uint32_t nodes,
-				const char *sizes,
+extern int auc_library_topology(auc_library_t *library, const char *nodes,
+				uint32_t nodes_len, const char *sizes,
 				struct aucsched_topology *out)
 {
 	auc_call_t *call = _begin(library, AUC_CALL_TOPOLOGY);
@@ -552,14 +524,12 @@ extern int auc_library_topology(auc_library_t *library,
 	if (!call)
 		return SLURM_ERROR;
 	_forget(library);
-	call->names = _put_texts(call, names, nodes);
-	call->addresses = _put_texts(call, addresses, nodes);
-	call->patterns = _put_texts(call, patterns, nodes);
-	call->len = nodes;
-	call->text = _put_text(call, sizes);
+	call->text = _put_text(call, nodes);
+	call->len = nodes_len;
+	call->sizes = _put_text(call, sizes);
 	if (_ask(library, ANSWER_MS))
 		return SLURM_ERROR;
-	return _take_topology(library, nodes, out) ? SLURM_SUCCESS :
+	return _take_topology(library, nodes_len, out) ? SLURM_SUCCESS :
 		_lie(library);
 }
 
@@ -650,8 +620,8 @@ extern int auc_library_answer(auc_library_t *library)
 	_Static_assert((sizeof(void *) != 8) || (sizeof(struct type) == (size)), #type)
 KNOWN(aucsched_settings, 80);
 KNOWN(aucsched_topology, 32);
-KNOWN(aucsched_invasic, 88);
-KNOWN(aucsched_invasic_answer, 32);
+KNOWN(aucsched_submission, 128);
+KNOWN(aucsched_submission_answer, 128);
 KNOWN(aucsched_input, 312);
 KNOWN(aucsched_output, 120);
 KNOWN(aucsched_run, 136);

@@ -62,28 +62,15 @@ extern int auc_library_settings(auc_library_t *library, const char *params,
 				auc_settings_t *settings, char *buf,
 				size_t len);
 
-/*
- * What a job asks for beyond Slurm: aucsched_alternatives() of its script, AUC_CALL_ALTERNATIVES, or
- * aucsched_range() of its gres, AUC_CALL_RANGE. IN params - SchedulerParameters; nodes - their GPUs; may be NULL
- * OUT range - of the latter; buf - the note or, on an error, words for the user
- */
-extern int auc_library_request(auc_library_t *library, auc_call_number_t call,
-			       const char *params, const char *text,
-			       uint32_t cpus_per_task, const char *nodes,
-			       struct aucsched_gpus *range, char *buf, size_t len);
-
-/* aucsched_invasic(). OUT out - its texts are in buf; or, on an error, buf has words for the user */
-extern int auc_library_invasic(auc_library_t *library,
-			       const struct aucsched_invasic *job,
-			       struct aucsched_invasic_answer *out, char *buf,
-			       size_t len);
+/* aucsched_submission(). OUT out - its texts are in buf; or, on an error, buf has words for the user */
+extern int auc_library_submission(auc_library_t *library,
+				  const struct aucsched_submission *job,
+				  struct aucsched_submission_answer *out,
+				  char *buf, size_t len);
 
 /* aucsched_topology(). OUT out - its arrays are the library's, until the next call of this */
-extern int auc_library_topology(auc_library_t *library,
-				const char *const *names,
-				const char *const *addresses,
-				const char *const *patterns, uint32_t nodes,
-				const char *sizes,
+extern int auc_library_topology(auc_library_t *library, const char *nodes,
+				uint32_t nodes_len, const char *sizes,
 				struct aucsched_topology *out);
 
 /*

@@ -631,27 +631,30 @@ static void test_parameters(void)
 /* The note of a script's alternatives, and where nodes stand. */
 static void test_texts(void)
 {
-	static const char *names[] = {"n1", NULL, "n3"}, *addresses[] = {"top.a.n1", NULL, "top.b.n3"}, *patterns[] = {"switch.switch.node", NULL, NULL};
+	struct aucsched_submission_answer a;
 	struct aucsched_topology t;
-	struct aucsched_gpus gpus;
 	int64_t h = must_open("");
-	char buf[64];
+	char buf[512];
+#define SUBMISSION(...) aucsched_submission(&(struct aucsched_submission){__VA_ARGS__}, &a, buf, sizeof buf)
 
-	EXPECT(aucsched_alternatives(NULL, "#AUCSCHED --alternative -n2 --gres=gpu:a:1\n", 1, "2 b 2\n4 a 4\n", buf, sizeof buf) == AUCSCHED_OK);
-	EXPECT(!strcmp(buf, "n2,N1-0,gpu:a:1-1"));
-	EXPECT(aucsched_range(NULL, "gres:gpu:a:1-3,x:1", "4 a 4\n", &gpus, buf, sizeof buf) == AUCSCHED_OK && gpus.low == 1 && gpus.high == 3 && !strcmp(gpus.type, "a"));
-	EXPECT(aucsched_range(NULL, "gpu:3-1", "4 a 4\n", &gpus, buf, sizeof buf) == AUCSCHED_EINVAL && !strncmp(buf, "gpu:3-1: the range ends below its beginning (", 45) && gpus.high == 0);
-	EXPECT(aucsched_range("auc_gpu_ranges=no", "gpu:1-3", "4\n", &gpus, buf, sizeof buf) == AUCSCHED_EINVAL);
-	EXPECT(aucsched_range("auc_gpu_ranges=no", "gpu:v100-pcie", "4 v100-pcie 4", &gpus, buf, sizeof buf) == AUCSCHED_OK && gpus.high == 0);
-	EXPECT(aucsched_range(NULL, NULL, NULL, &gpus, buf, sizeof buf) == AUCSCHED_OK && gpus.high == 0 && gpus.type[0] == '\0');
-	EXPECT(aucsched_alternatives(NULL, "#AUCSCHED -n2", 1, NULL, buf, sizeof buf) == AUCSCHED_EINVAL && !strncmp(buf, "#AUCSCHED in script line 1: -n2: ", 33));
-	EXPECT(aucsched_alternatives("auc_alternatives=no", NULL, 1, NULL, buf, sizeof buf) == AUCSCHED_OK && buf[0] == '\0');
-	EXPECT(aucsched_alternatives("auc_alternatives=no", "#AUCSCHED --alternative -n2", 1, NULL, buf, sizeof buf) == AUCSCHED_EINVAL);
-	EXPECT(aucsched_topology(h, names, addresses, patterns, 3, NULL, &t) == AUCSCHED_OK);
+	EXPECT(SUBMISSION(.script = "#AUCSCHED --alternative -n2 --gres=gpu:a:1\n", .nodes = "2 b 2\n4 a 4\n", .admin_comment = "x") == AUCSCHED_OK);
+	EXPECT(!strcmp(a.admin_comment, "x;auc:alt=n2,N1-0,gpu:a:1-1") && a.gres == NULL && a.comment == NULL && a.job_comment == NULL && a.socket == NULL);
+	EXPECT(SUBMISSION(.gres = "gres:gpu:a:1-3,x:1", .nodes = "4 a 4\n") == AUCSCHED_OK && a.gpus.low == 1 && a.gpus.high == 3 && !strcmp(a.gpus.type, "a"));
+	EXPECT(!strcmp(a.gres, "gres:gpu:a:1,x:1") && !strcmp(a.admin_comment, "auc:gpu=a:1-3"));
+	EXPECT(SUBMISSION(.gres = "gpu:3-1", .nodes = "4 a 4\n") == AUCSCHED_EINVAL && a.wrong_gres && !strncmp(buf, "gpu:3-1: the range ends below its beginning (", 45) && a.gpus.high == 0);
+	EXPECT(SUBMISSION(.settings = "auc_gpu_ranges=no", .gres = "gpu:1-3", .nodes = "4\n") == AUCSCHED_EINVAL && a.wrong_gres);
+	EXPECT(SUBMISSION(.settings = "auc_gpu_ranges=no", .gres = "gpu:v100-pcie", .nodes = "4 v100-pcie 4") == AUCSCHED_OK && a.gpus.high == 0);
+	EXPECT(SUBMISSION(0) == AUCSCHED_OK && a.gpus.high == 0 && a.gpus.type[0] == '\0' && a.admin_comment == NULL && !a.wrong_gres);
+	EXPECT(SUBMISSION(.script = "#AUCSCHED -n2") == AUCSCHED_EINVAL && !strncmp(buf, "#AUCSCHED in script line 1: -n2: ", 33) && !a.wrong_gres);
+	EXPECT(SUBMISSION(.settings = "auc_alternatives=no", .script = "#AUCSCHED --alternative -n2") == AUCSCHED_EINVAL);
+	EXPECT(SUBMISSION(.settings = "auc_locality=yes", .comment = "input=x") == AUCSCHED_EINVAL && strstr(buf, "must be PATH:SIZE"));
+	EXPECT(SUBMISSION(.comment = "auc:gpu=1-2", .gres_prefix = "gres/", .nodes = "4\n") == AUCSCHED_OK && a.comment[0] == '\0' && !strcmp(a.gres, "gres/gpu:1"));
+	EXPECT(aucsched_submission(&(struct aucsched_submission){.gres = "gpu:1-2", .nodes = "4\n"}, &a, buf, 8) == AUCSCHED_EINVAL && !strcmp(buf, "call: a"));
+	EXPECT(aucsched_topology(h, "n1 top.a.n1 switch.switch.node\n\nn3 top.b.n3\n", 3, NULL, &t) == AUCSCHED_OK);
 	EXPECT(t.switches_len == 3 && t.roots == 1 && !t.blocks && !t.other);
 	EXPECT(t.leaves[0] == 1 && t.leaves[1] == AUCSCHED_NO_SWITCH && t.leaves[2] == 2 && t.switches[2].parent == 0);
-	EXPECT(aucsched_topology(h, names, NULL, patterns, 3, NULL, &t) == AUCSCHED_EINVAL);
-	EXPECT(aucsched_topology(h, NULL, NULL, NULL, 0, "x", &t) == AUCSCHED_OK && t.switches_len == 0 && t.leaves == NULL);
+	EXPECT(aucsched_topology(h, "n1\nn2\n", 3, NULL, &t) == AUCSCHED_EINVAL);
+	EXPECT(aucsched_topology(h, NULL, 0, "x", &t) == AUCSCHED_OK && t.switches_len == 0 && t.leaves == NULL);
 	EXPECT(aucsched_close(h) == AUCSCHED_OK);
 }
 

@@ -5,8 +5,9 @@
 package capi
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/aucsched/aucsched/internal/slurm/alternatives"
@@ -19,7 +20,7 @@ import (
 #include "aucsched.h"
 
 typedef const char aucsched_text;
-typedef const struct aucsched_invasic aucsched_invasic_in;
+typedef const struct aucsched_submission aucsched_submission_in;
 */
 import "C"
 
@@ -37,9 +38,10 @@ func aucsched_settings(list *C.aucsched_text, out *C.struct_aucsched_settings, b
 	for _, s := range p.Said {
 		said += map[bool]string{true: "!"}[s.Error] + s.Text + "\n"
 	}
-	if !putTexts(buf, length, []placed{
+	texts := []placed{
 		{&out.engine, p.Engine, false}, {&out.status, p.Status, false}, {&out.partitions, p.Partitions, false}, {&out.said, said, true},
-	}) {
+	}
+	if !putTexts(buf, length, slices.DeleteFunc(texts, func(t placed) bool { return t.text == "" })) {
 		return C.AUCSCHED_EINVAL
 	}
 	return C.AUCSCHED_OK
@@ -52,14 +54,11 @@ type placed struct {
 	cut   bool
 }
 
-// putTexts puts those that are not empty into a buffer. It reports whether there was room.
+// putTexts puts texts into a buffer. It reports whether there was room.
 func putTexts(buf *C.char, length C.size_t, texts []placed) bool {
 	for _, t := range texts {
 		n := C.size_t(len(t.text)) + 1
-		switch {
-		case t.text == "":
-			continue
-		case n > length && (!t.cut || length == 0):
+		if n > length && (!t.cut || length == 0) {
 			return false
 		}
 		n = min(n, length)
@@ -70,61 +69,50 @@ func putTexts(buf *C.char, length C.size_t, texts []placed) bool {
 	return true
 }
 
-//export aucsched_invasic
-func aucsched_invasic(in *C.aucsched_invasic_in, out *C.struct_aucsched_invasic_answer, buf *C.char, length C.size_t) (c C.int) {
+//export aucsched_submission
+func aucsched_submission(in *C.aucsched_submission_in, out *C.struct_aucsched_submission_answer, buf *C.char, length C.size_t) (c C.int) {
 	defer recovered(&c)
-	a, err := invasic.Judge(&invasic.Job{
-		Params: text(in.settings), Partition: text(in.partition), Comment: text(in.comment), Before: text(in.job_comment),
-		QOS: text(in.qos), MostCores: uint32(in.most_cores), Nodes: uint32(in.nodes), Tasks: uint32(in.tasks),
-		CPUsPerTask: uint32(in.cpus_per_task), Nice: int64(in.nice), Priority: int64(in.priority), Change: in.change != 0,
-		Elsewhere: in.elsewhere != 0, NoScript: in.no_script != 0, Array: in.array != 0, Het: in.het != 0, Begins: in.begins != 0,
-		QOSCounts: in.enforces_qos != 0, Comments: in.comment != nil, Qualifies: in.qualifies != 0, Held: in.held != 0,
-		ByUser: in.user_held != 0, Operator: in.operator_ != 0, Owner: in.owner != 0,
-	})
-	*out = C.struct_aucsched_invasic_answer{min_cpus: C.uint32_t(a.MinCPUs), released: C.uint32_t(flag(a.Released))}
-	if err == nil && !putTexts(buf, length, []placed{
-		{&out.comment, a.Comment, false}, {&out.job_comment, a.Was, false}, {&out.socket, a.Socket, false},
-	}) {
-		err = badCall("the comment is too long")
+	*out = C.struct_aucsched_submission_answer{}
+	s := alternatives.Submission{
+		Params: text(in.settings), Script: text(in.script), Gres: text(in.gres), Prefix: text(in.gres_prefix),
+		Comment: text(in.comment), AdminComment: text(in.admin_comment), Nodes: text(in.nodes),
+		CPUsPerTask: int(in.cpus_per_task), Change: in.change != 0,
+	}
+	r, err := s.Take()
+	out.wrong_gres = C.uint32_t(flag(s.WrongGres))
+	out.gpus.low, out.gpus.high = C.uint32_t(r.Low), C.uint32_t(r.High)
+	copyText(&out.gpus._type[0], C.size_t(len(out.gpus._type)), r.Type)
+	var texts []placed
+	add := func(field **C.char, before *C.char, now string) {
+		if now != text(before) {
+			texts = append(texts, placed{field, now, false})
+		}
+	}
+	if err == nil && in.partition != nil {
+		var a invasic.Answer
+		a, err = invasic.Judge(&invasic.Job{
+			Params: s.Params, Partition: text(in.partition), Comment: s.Comment, Before: text(in.job_comment),
+			QOS: text(in.qos), MostCores: uint32(in.most_cores), Nodes: uint32(in.nodes_least), Tasks: uint32(in.tasks),
+			CPUsPerTask: uint32(in.cpus_per_task), Nice: int64(in.nice), Priority: int64(in.priority), Change: s.Change,
+			Elsewhere: in.elsewhere != 0, NoScript: in.script == nil && !s.Change, Array: in.array != 0, Het: in.het != 0,
+			Begins: in.begins != 0, QOSCounts: in.enforces_qos != 0, Comments: in.comment != nil, Qualifies: in.qualifies != 0,
+			Held: in.held != 0, ByUser: in.user_held != 0, Operator: in.operator_ != 0, Owner: in.owner != 0,
+		})
+		out.min_cpus, out.released = C.uint32_t(a.MinCPUs), C.uint32_t(flag(a.Released))
+		s.Comment = cmp.Or(a.Comment, s.Comment)
+		add(&out.job_comment, in.job_comment, cmp.Or(a.Was, text(in.job_comment)))
+		add(&out.socket, nil, a.Socket)
+	}
+	add(&out.gres, in.gres, s.Gres)
+	add(&out.comment, in.comment, s.Comment)
+	add(&out.admin_comment, in.admin_comment, s.AdminComment)
+	if err == nil && !putTexts(buf, length, texts) {
+		err = badCall("a text is too long")
 	}
 	if err != nil {
 		copyText(buf, length, err.Error())
 		return C.AUCSCHED_EINVAL
 	}
-	return C.AUCSCHED_OK
-}
-
-//export aucsched_alternatives
-func aucsched_alternatives(list, script *C.aucsched_text, cpus C.uint32_t, nodes *C.aucsched_text, buf *C.char,
-	length C.size_t) (c C.int) {
-	defer recovered(&c)
-	p := params.Read(text(list))
-	note, err := alternatives.Note(text(script), int(cpus), alternatives.ReadGPUs(text(nodes)), p.GPURanges != 0)
-	if p.Alternatives == 0 && note != "" {
-		err = errors.New("aucsched: this cluster takes no alternative requests (auc_alternatives=no)")
-	}
-	if err != nil {
-		copyText(buf, length, err.Error())
-		return C.AUCSCHED_EINVAL
-	}
-	copyText(buf, length, note)
-	return C.AUCSCHED_OK
-}
-
-//export aucsched_range
-func aucsched_range(list, gres, nodes *C.aucsched_text, out *C.struct_aucsched_gpus, buf *C.char, length C.size_t) (c C.int) {
-	defer recovered(&c)
-	*out = C.struct_aucsched_gpus{}
-	r, err := alternatives.ReadGPUs(text(nodes)).Range(text(gres))
-	if err == nil && r.High > 0 && params.Read(text(list)).GPURanges == 0 {
-		err = errors.New("aucsched: this cluster takes no ranges of GPUs (auc_gpu_ranges=no)")
-	}
-	if err != nil {
-		copyText(buf, length, err.Error())
-		return C.AUCSCHED_EINVAL
-	}
-	out.low, out.high = C.uint32_t(r.Low), C.uint32_t(r.High)
-	copyText(&out._type[0], C.size_t(len(out._type)), r.Type)
 	return C.AUCSCHED_OK
 }
 

@@ -5,6 +5,7 @@
 package capi
 
 import (
+	"strings"
 	"unsafe"
 
 	"github.com/aucsched/aucsched/internal/engine"
@@ -16,31 +17,25 @@ import (
 #include "aucsched.h"
 
 typedef const char aucsched_text;
-typedef const char *const aucsched_texts;
 typedef const struct aucsched_numbers aucsched_numbers_in;
 */
 import "C"
 
 //export aucsched_topology
-func aucsched_topology(handle C.int64_t, names, addresses, patterns *C.aucsched_texts, n C.uint32_t, sizes *C.aucsched_text,
+func aucsched_topology(handle C.int64_t, nodes *C.aucsched_text, n C.uint32_t, sizes *C.aucsched_text,
 	out *C.struct_aucsched_topology) (c C.int) {
 	defer recovered(&c)
 	return code(table.Do(int64(handle), func(h *engine.Handle) error {
-		var fault error
-		columns := [3][]*C.char{}
-		for i, at := range []*C.aucsched_texts{names, addresses, patterns} {
-			columns[i] = slice[*C.char](unsafe.Pointer(at), uint64(n), "texts", &fault)
+		lines := strings.SplitAfter(text(nodes), "\n")
+		if len(lines) != int(n)+1 || out == nil {
+			return badCall("topology: %d lines of %d nodes, or out is NULL", len(lines)-1, n)
 		}
-		if fault != nil || out == nil {
-			return badCall("topology: an array is NULL")
+		places := make([]standing.Node, n)
+		for i := range places {
+			f := append(strings.Fields(lines[i]), "", "", "")
+			places[i] = standing.Node{Name: f[0], Address: f[1], Pattern: f[2]}
 		}
-		nodes := make([]standing.Node, n)
-		for i := range nodes {
-			nodes[i] = standing.Node{
-				Name: C.GoString(columns[0][i]), Address: C.GoString(columns[1][i]), Pattern: C.GoString(columns[2][i]),
-			}
-		}
-		x := standing.Read(nodes, text(sizes))
+		x := standing.Read(places, text(sizes))
 		all := make([]engine.Switch, len(x.Parents))
 		for i, parent := range x.Parents {
 			all[i].Parent = parent

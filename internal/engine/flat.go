@@ -11,7 +11,7 @@ import (
 )
 
 // ABI is AUCSCHED_ABI: raised whenever the meaning of anything in the header changes.
-const ABI = 14
+const ABI = 15
 
 // Limits of the input.
 const (

@@ -34,29 +34,39 @@ static void _test_alternatives(void)
 		{ "-n999999999 -N1048576", { .tasks = 999999999, .min_nodes = 1048576, .max_nodes = 1048576 } },
 	};
 	auc_library_t *library = units_loaded();
-	auc_gpus_t gpus;
-	char note[1024];
+	struct aucsched_submission_answer answer;
+	char buf[2048];
 
 	for (int i = 0; i < ARRAY_SIZE(cases); i++) {
 		auc_alternative_t got[AUC_ALTERNATIVES];
 		char *script = xstrdup_printf("#AUCSCHED --alternative %s\n#AUCSCHED --alternative -n7",
 					      cases[i].line);
-		int rc = auc_library_request(library, AUC_CALL_ALTERNATIVES, NULL, script, 1,
-						  "15 v100-pcie 15 " NAME_63 " 15\n",
-						  &gpus, note, sizeof(note));
+		int rc = auc_library_submission(library, &(struct aucsched_submission) {
+				.script = script, .nodes = "15 v100-pcie 15 " NAME_63 " 15\n" },
+				&answer, buf, sizeof(buf));
+		size_t len = 0;
+		const char *found = auc_note_find(answer.admin_comment, AUC_ALTERNATIVES_NOTE, &len);
+		char *note = xstrndup(found, len);
 
-		(void) auc_library_read(library, AUC_CALL_NOTED, 1, note,
-					strlen(note) + 1, got, sizeof(got));
+		(void) auc_library_read(library, AUC_CALL_NOTED, 1, note, len + 1, got, sizeof(got));
 		CHECK(!rc && !auc_library_answer(library) &&
-		      (auc_library_read(library, AUC_CALL_NOTED, 1, note,
-					       strlen(note) + 1, got, sizeof(got)) == 2) &&
+		      (auc_library_read(library, AUC_CALL_NOTED, 1, note, len + 1, got, sizeof(got)) == 2) &&
 		      _same(got, &cases[i].want) && (got[1].tasks == 7),
 		      "%s: %s", cases[i].line, note);
+		xfree(note);
 		xfree(script);
 	}
-	CHECK(auc_library_request(library, AUC_CALL_ALTERNATIVES, NULL, "#AUCSCHED", 1, NULL, &gpus, note, sizeof(note)) && strstr(note, "in script line 1: "), "%s", note);
-	CHECK(!auc_library_request(library, AUC_CALL_ALTERNATIVES, NULL, NULL, 1, NULL, &gpus, note, sizeof(note)) && !note[0],
-	      "%s", note);
+	CHECK(auc_library_submission(library, &(struct aucsched_submission) { .script = "#AUCSCHED" }, &answer, buf, sizeof(buf)) &&
+	      strstr(buf, "in script line 1: ") && !answer.wrong_gres, "%s", buf);
+	CHECK(!auc_library_submission(library, &(struct aucsched_submission) { 0 }, &answer, buf, sizeof(buf)) &&
+	      !answer.admin_comment && !answer.gpus.high, "%s", buf);
+	/* What a range leaves of texts is "" where nothing is left. */
+	CHECK(!auc_library_submission(library, &(struct aucsched_submission) {
+			.gres_prefix = AUC_GRES_PREFIX, .comment = "auc:gpu=1-3", .nodes = "4\n" }, &answer, buf, sizeof(buf)) &&
+	      !xstrcmp(answer.comment, "") && !xstrcmp(answer.gres, AUC_GRES_PREFIX "gpu:1") &&
+	      !xstrcmp(answer.admin_comment, "auc:gpu=1-3") && (answer.gpus.high == 3) && !answer.job_comment, "%s", buf);
+	CHECK(auc_library_submission(library, &(struct aucsched_submission) { .gres = "gpu:1-9", .nodes = "4\n" }, &answer, buf, sizeof(buf)) &&
+	      strstr(buf, "the most is 4") && answer.wrong_gres, "%s", buf);
 }
 
 static void _test_first(void)

@@ -122,37 +122,26 @@ size_t aucsched_last_error(int64_t handle, char *buf, size_t len)
 	return snprintf(buf, len, "no luck");
 }
 
-int aucsched_alternatives(const char *settings, const char *script, uint32_t cpus_per_task, const char *types, char *buf, size_t len)
+int aucsched_submission(const struct aucsched_submission *job, struct aucsched_submission_answer *out, char *buf, size_t len)
 {
 	if (!strcmp(does, "exit"))
 		exit(5);
 	memset(buf, 'x', len);
-	return strcmp(script, "bad") ? AUCSCHED_OK : AUCSCHED_EINVAL;
-}
-
-int aucsched_range(const char *settings, const char *gres, const char *nodes, struct aucsched_gpus *out, char *buf, size_t len)
-{
-	memset(out, 'x', sizeof(*out));	/* a type without an end */
-	memset(buf, 'x', len);
-	return strcmp(gres, "bad") ? AUCSCHED_OK : AUCSCHED_EINVAL;
-}
-
-int aucsched_invasic(const struct aucsched_invasic *job, struct aucsched_invasic_answer *out, char *buf, size_t len)
-{
-	memset(buf, 'x', len);
-	*out = (struct aucsched_invasic_answer) { .comment = buf + 1, .socket = buf + len, .job_comment = (char *) 1 };
+	*out = (struct aucsched_submission_answer) { .comment = buf + 1, .socket = buf + len, .job_comment = (char *) 1, .gres = (char *) job,
+						     .admin_comment = buf - 1 };
+	if (job->gres)
+		memset(&out->gpus, 'x', sizeof(out->gpus));	/* a type without an end */
 	return job->change ? AUCSCHED_EINVAL : AUCSCHED_OK;
 }
 
-int aucsched_topology(int64_t handle, const char *const *names, const char *const *addresses, const char *const *patterns,
-		      uint32_t nodes, const char *sizes, struct aucsched_topology *out)
+int aucsched_topology(int64_t handle, const char *nodes, uint32_t nodes_len, const char *sizes, struct aucsched_topology *out)
 {
 	static struct aucsched_switch switches[2] = { { .parent = AUCSCHED_NO_SWITCH }, { .parent = 0 } };
 	static uint32_t leaves[1 << 12];
 
 	switches[1].parent = strcmp(does, "parent") ? 0 : 2;
-	for (uint32_t i = 0; i < nodes; i++)
-		leaves[i] = strcmp(names[i], "a") ? AUCSCHED_NO_SWITCH : 1;
+	for (uint32_t i = 0; i < nodes_len; i++)
+		leaves[i] = (nodes[2 * i] == 'a') ? 1 : AUCSCHED_NO_SWITCH;
 	if (!strcmp(does, "leaf"))
 		leaves[0] = 2;
 	*out = (struct aucsched_topology) { .switches = switches, .switches_len = 2, .leaves = leaves };

@@ -276,38 +276,31 @@ static void _test_cost(const char *liar)
 static void _test_cost_under_locks(void)
 {
 	enum { MANY = 10000 };
-	static char addresses[MANY][40], names[MANY][8];
-	const char *name[MANY], *address[MANY], *pattern[MANY];
+	char *places = NULL, *end = NULL, buf[2048];
+	struct aucsched_submission_answer answer;
 	struct aucsched_topology tree;
 	auc_library_t library = { 0 };
-	auc_gpus_t gpus;
-	char note[2048];
 	int64_t begin, start_us, tree_us, script_us;
 
-	for (int n = 0; n < MANY; n++) {
-		snprintf(names[n], sizeof(names[n]), "n%05d", n);
-		snprintf(addresses[n], sizeof(addresses[n]), "top.row%d.leaf%d.%s",
-			 n / 500, n / 20, names[n]);
-		name[n] = names[n];
-		address[n] = addresses[n];
-		pattern[n] = "switch.switch.switch.node";
-	}
+	for (int n = 0; n < MANY; n++)
+		xstrfmtcatat(places, &end, "n%05d top.row%d.leaf%d.n%05d switch.switch.switch.node\n",
+			     n, n / 500, n / 20, n);
 	begin = auc_now_us();
 	_load(&library, units_library);
 	start_us = auc_now_us() - begin;
 	_open(&library, "deadline_ms=100");
 	begin = auc_now_us();
-	CHECK(!auc_library_topology(&library, name, address, pattern, MANY,
-				    NULL, &tree) && (tree.switches_len == 521),
-	      "%u: %s", tree.switches_len, library.error);
+	CHECK(!auc_library_topology(&library, places, MANY, NULL, &tree) &&
+	      (tree.switches_len == 521), "%u: %s", tree.switches_len, library.error);
 	tree_us = auc_now_us() - begin;
 	begin = auc_now_us();
-	CHECK(!auc_library_request(&library, AUC_CALL_ALTERNATIVES, NULL, "#!/bin/sh\n#AUCSCHED --alternative -n4\ntrue\n",
-					1, NULL, &gpus, note, sizeof(note)) &&
-	      !strncmp(note, "n4", 2), "%s", note);
+	CHECK(!auc_library_submission(&library, &(struct aucsched_submission) {
+		.script = "#!/bin/sh\n#AUCSCHED --alternative -n4\ntrue\n" }, &answer, buf, sizeof(buf)) &&
+	      !strncmp(answer.admin_comment, "auc:alt=n4", 10), "%s", buf);
 	script_us = auc_now_us() - begin;
 	printf("an engine starts in %lld us, places %d nodes in %lld us, reads a script in %lld us\n",
 	       (long long) start_us, MANY, (long long) tree_us, (long long) script_us);
+	xfree(places);
 	auc_library_close(&library);
 }
 
@@ -315,45 +308,38 @@ static void _test_cost_under_locks(void)
 static void _test_texts(const char *liar)
 {
 	static const char *const lies[] = { "parent", "leaf", "switches" };
-	const char *names[] = { "a", "b" }, *none[] = { NULL, NULL };
+	struct aucsched_submission job = { 0 };
+	struct aucsched_submission_answer answer;
 	struct aucsched_topology tree;
 	auc_library_t library = { 0 };
-	struct aucsched_invasic_answer answer;
-	struct aucsched_gpus gpus;
-	char note[8];
+	char buf[8];
 
 	_load(&library, liar);
 	_open(&library, "well");
-	CHECK(!auc_library_topology(&library, names, none, none, 2, NULL,
-				    &tree) && (tree.switches_len == 2) &&
-	      (tree.leaves[0] == 1) &&
+	CHECK(!auc_library_topology(&library, "a\nb\n", 2, NULL, &tree) &&
+	      (tree.switches_len == 2) && (tree.leaves[0] == 1) &&
 	      (tree.leaves[1] == AUCSCHED_NO_SWITCH), "%s", library.error);
-	CHECK(!auc_library_request(&library, AUC_CALL_ALTERNATIVES, NULL, "good", 1, NULL, &gpus, note, sizeof(note)) &&
-	      !xstrcmp(note, "xxxxxxx"), "%s", note);
-	CHECK(auc_library_request(&library, AUC_CALL_ALTERNATIVES, NULL, "bad", 1, NULL, &gpus, note, sizeof(note)) &&
-	      !xstrcmp(note, "xxxxxxx"), "%s", note);
-	CHECK(!auc_library_invasic(&library, &(struct aucsched_invasic) { 0 },
-				   &answer, note, sizeof(note)) &&
-	      !xstrcmp(answer.comment, "xxxxxx") && !answer.socket &&
-	      !answer.job_comment, "%s", note);
-	CHECK(auc_library_invasic(&library, &(struct aucsched_invasic) {
-		.change = 1 }, &answer, note, sizeof(note)) &&
-	      !xstrcmp(note, "xxxxxxx"), "%s", note);
-	CHECK(auc_library_request(&library, AUC_CALL_RANGE, NULL, "bad", 0, NULL, &gpus, note, sizeof(note)) && library.pid &&
-	      !xstrcmp(note, "xxxxxxx"), "%s", note);
-	CHECK(auc_library_request(&library, AUC_CALL_RANGE, NULL, "gpu:1-3", 0, NULL, &gpus, note, sizeof(note)) && !library.pid, "%s", note);
+	CHECK(!auc_library_submission(&library, &job, &answer, buf, sizeof(buf)) &&
+	      !xstrcmp(answer.comment, "xxxxxx") && !answer.socket && !answer.gres &&
+	      !answer.job_comment && !answer.admin_comment, "%s", buf);
+	job.change = 1;
+	CHECK(auc_library_submission(&library, &job, &answer, buf, sizeof(buf)) &&
+	      !xstrcmp(buf, "xxxxxxx"), "%s", buf);
+	job.gres = "bad";
+	CHECK(auc_library_submission(&library, &job, &answer, buf, sizeof(buf)) && library.pid, "%s", buf);
+	job.change = 0;
+	CHECK(auc_library_submission(&library, &job, &answer, buf, sizeof(buf)) && !library.pid, "%s", buf);
 	for (int i = 0; i < ARRAY_SIZE(lies); i++) {
 		library.resume_us = library.pause_us = 0;
 		_open(&library, lies[i]);
-		CHECK(auc_library_topology(&library, names, none, none, 2,
-					   NULL, &tree) && library.error[0],
+		CHECK(auc_library_topology(&library, "a\nb\n", 2, NULL, &tree) && library.error[0],
 		      "%s: %s", lies[i], library.error);
 	}
 	library.resume_us = library.pause_us = 0;
 	_open(&library, "exit");
-	CHECK(auc_library_request(&library, AUC_CALL_ALTERNATIVES, NULL, "good", 1, NULL, &gpus, note, sizeof(note)) &&
-	      strstr(library.error, "status 5") && !xstrcmp(note, "aucsche"),
-	      "%s: %s", note, library.error);
+	CHECK(auc_library_submission(&library, &job, &answer, buf, sizeof(buf)) &&
+	      strstr(library.error, "status 5") && !xstrcmp(buf, "aucsche"),
+	      "%s: %s", buf, library.error);
 	auc_library_close(&library);
 }
 

@@ -38,6 +38,7 @@ func (g GPUs) has(kind string) bool {
 type Range struct {
 	Low, High int // 0, 0: there is none
 	Type      string
+	at, end   int // LOW-HIGH, in the list
 }
 
 // mostRange is more GPUs than any node has.
@@ -46,9 +47,10 @@ const mostRange = 1024
 // Range reads the range in what a job asks for on each node, a list of gres such as
 // "gres:gpu:a100:1-3,license:2". It must be the only request of GPUs there.
 func (g GPUs) Range(list string) (r Range, err error) {
-	elements := 0
+	elements, end := 0, -1
 	for element := range strings.SplitSeq(list, ",") {
 		name := element
+		end += 1 + len(element)
 		if strings.HasPrefix(name, "gres:") || strings.HasPrefix(name, "gres/") {
 			name = name[len("gres:"):]
 		}
@@ -65,6 +67,7 @@ func (g GPUs) Range(list string) (r Range, err error) {
 		if r, why = readRange(rest, at); why != "" {
 			return Range{}, badRange(element, why)
 		}
+		r.at, r.end = end-len(rest[at+1:]), end
 	}
 	switch {
 	case r.High > 0 && elements > 1:

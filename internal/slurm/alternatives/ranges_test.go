@@ -3,6 +3,7 @@
 package alternatives
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,12 +22,14 @@ func TestRange(t *testing.T) {
 	for text, want := range map[string]Range{
 		"": {}, ",,": {}, "gpu": {}, "gpu:2": {}, "gres:gpu:2": {}, "gres/gpu=2": {}, "craynetwork:1-3": {}, "gpux:1-3": {},
 		"gpu:v100-pcie": {}, "gpu:1-2": {}, "gpu:a100:1,gpu:v100-pcie:2": {}, "gpu:v100-pcie,gpu:2": {},
-		"gres:gpu:1-3": {1, 3, ""}, "gres/gpu:1-3": {1, 3, ""}, "gres/gpu=1-3": {1, 3, ""}, "gpu:a100:2-4": {2, 4, "a100"},
-		"gres:gpu:a100:1-3": {1, 3, "a100"}, "gres/gpu:v100-pcie:1-3,license:2": {1, 3, "v100-pcie"},
-		"gpu:v100-pcie:1-2": {1, 2, "v100-pcie"}, "gres:license:1,gres:gpu:1-1": {1, 1, ""}, "gpu:" + name + ":1-3": {1, 3, name},
+		"gres:gpu:1-3": {Low: 1, High: 3}, "gres/gpu:1-3": {Low: 1, High: 3}, "gres/gpu=1-3": {Low: 1, High: 3}, "gpu:a100:2-4": {Low: 2, High: 4, Type: "a100"},
+		"gres:gpu:a100:1-3": {Low: 1, High: 3, Type: "a100"}, "gres/gpu:v100-pcie:1-3,license:2": {Low: 1, High: 3, Type: "v100-pcie"},
+		"gpu:v100-pcie:1-2": {Low: 1, High: 2, Type: "v100-pcie"}, "gres:license:1,gres:gpu:1-1": {Low: 1, High: 1}, "gpu:" + name + ":1-3": {Low: 1, High: 3, Type: name},
 	} {
 		got, err := gpus.Range(text)
 		require.NoError(t, err, text)
+		require.True(t, got.High == 0 || strings.HasSuffix(":"+text[got.at:got.end], fmt.Sprintf(":%d-%d", got.Low, got.High)), text)
+		got.at, got.end = 0, 0
 		require.Equal(t, want, got, text)
 	}
 	for text, words := range map[string]string{

@@ -42,25 +42,13 @@ int aucsched_settings(const char *text, struct aucsched_settings *out,
 	return AUCSCHED_OK;
 }
 
-int aucsched_alternatives(const char *settings, const char *script, uint32_t cpus_per_task, const char *types, char *buf, size_t len)
+int aucsched_submission(const struct aucsched_submission *job, struct aucsched_submission_answer *out, char *buf, size_t len)
 {
-	buf[0] = '\0';
-	return AUCSCHED_OK;
+	*out = (struct aucsched_submission_answer) { 0 };
+	return job->partition ? AUCSCHED_EINVAL : AUCSCHED_OK;
 }
 
-int aucsched_range(const char *settings, const char *gres, const char *nodes, struct aucsched_gpus *out, char *buf, size_t len)
-{
-	*out = (struct aucsched_gpus) { 0 };
-	return AUCSCHED_OK;
-}
-
-int aucsched_invasic(const struct aucsched_invasic *job, struct aucsched_invasic_answer *out, char *buf, size_t len)
-{
-	return AUCSCHED_EINVAL;
-}
-
-int aucsched_topology(int64_t handle, const char *const *names, const char *const *addresses, const char *const *patterns,
-		      uint32_t nodes, const char *sizes, struct aucsched_topology *out)
+int aucsched_topology(int64_t handle, const char *nodes, uint32_t nodes_len, const char *sizes, struct aucsched_topology *out)
 {
 	memset(out, 0, sizeof(*out));
 	return AUCSCHED_OK;
