@@ -15,26 +15,26 @@ type pacing struct {
 	seed      maphash.Seed
 	at        int64
 	was, runs []stint
-	number    map[uint64]int // in runs
+	moved     map[uint64]int64 // what limits leave those that are elsewhere in was, or new
 }
 
-// stint is a running job at a look: the seconds that its limit leaves it, and its shares of the machine.
+// stint is a running job at a look: its shares of the machine, and what its limit leaves, also later.
 type stint struct {
-	job   uint64
-	left  int64
-	share float64
+	job         uint64
+	left, later int64
+	share       float64
 }
 
 // look returns the Pace for the next snapshot after s.
 func (x *pacing) look(s *Snapshot, m totals) Pace {
 	pace, after := s.Pace, s.Now-x.at
-	if x.number == nil {
-		x.seed, x.number = maphash.MakeSeed(), map[uint64]int{}
+	if x.moved == nil {
+		x.seed, x.moved = maphash.MakeSeed(), map[uint64]int64{}
 	} else if 0 <= after && after < paceEvery {
 		return pace
 	}
 	x.was, x.runs, x.at = x.runs, x.was[:0], s.Now
-	clear(x.number)
+	clear(x.moved)
 	for i := range s.Running {
 		r := &s.Running[i]
 		now := stint{left: max(r.End-s.Now, 0)}
@@ -46,18 +46,17 @@ func (x *pacing) look(s *Snapshot, m totals) Pace {
 			now.share += shares.cores + shares.gpus
 		}
 		now.job = maphash.String(x.seed, r.ID) + uint64(r.Segs[0].First) // a part of several has its own
-		x.number[now.job], x.runs = len(x.runs), append(x.runs, now)
+		if k := len(x.runs); k < len(x.was) && x.was[k].job == now.job { // mostly
+			x.was[k].later = now.left
+		} else {
+			x.moved[now.job] = now.left
+		}
+		x.runs = append(x.runs, now)
 	}
-	for i := range x.was {
-		if after < 0 || after > paceGap {
-			break
-		}
-		was, left := &x.was[i], int64(0)
-		if k, ok := x.number[was.job]; ok {
-			left = x.runs[k].left
-		}
+	for i := 0; i < len(x.was) && 0 <= after && after <= paceGap; i++ {
+		was := &x.was[i]
 		pace.Ran += was.share * float64(min(after, was.left))
-		pace.Limits += was.share * float64(max(was.left-left, 0))
+		pace.Limits += was.share * float64(max(was.left-max(was.later, x.moved[was.job]), 0))
 	}
 	if pace.Limits = min(pace.Limits, NoTimeLimit); pace.Ran > 2*paceHorizon {
 		pace.Ran, pace.Limits = pace.Ran/2, pace.Limits/2

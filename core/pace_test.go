@@ -3,7 +3,11 @@
 package core
 
 import (
+	"cmp"
 	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,6 +45,28 @@ func TestPace(t *testing.T) {
 	both := run(x, run(x, Pace{}, 7200, 4*7200, 6), 7200, 7200, 2)
 	require.InDelta(t, (6.0+2)/(4*6+2), both.ratio(), 0.01, "by width")
 	require.True(t, both.valid())
+}
+
+// In which order the running jobs are listed means nothing.
+func TestPaceKnowsNoOrder(t *testing.T) {
+	m, random := totals{cores: 64}, rand.New(rand.NewPCG(1, 2))
+	var running []Running
+	var sorted, mixed pacing
+	var want, got Pace
+	for now := int64(0); now < 40_000; now += 120 {
+		running = slices.DeleteFunc(running, func(Running) bool { return random.IntN(30) == 0 })
+		for len(running) < 16 {
+			r := Running{ID: fmt.Sprint(now, len(running)), End: now + 4000, Segs: []nodeset.Segment{{Cores: 4}}}
+			running = append(running, r)
+		}
+		want = sorted.look(&Snapshot{Now: now, Pace: want, Running: running}, m)
+		random.Shuffle(len(running), func(i, k int) { running[i], running[k] = running[k], running[i] })
+		got = mixed.look(&Snapshot{Now: now, Pace: got, Running: running}, m)
+		slices.SortFunc(running, func(a, b Running) int { return cmp.Or(cmp.Compare(a.End, b.End), strings.Compare(a.ID, b.ID)) })
+	}
+	require.Positive(t, want.Limits)
+	require.Less(t, want.ratio(), 0.9)
+	require.InDelta(t, want.ratio(), got.ratio(), 1e-9)
 }
 
 // The plan is made of the Pace that the snapshot has, and not of what the auction has seen itself.

@@ -137,7 +137,8 @@ func (p *claims) reset(s *Snapshot, units []int64) {
 	p.forget(true)
 }
 
-// order has ends be those of what runs, except for what ends never: most are those of the last cycle.
+// order has ends be those of what runs, except for what ends never. Most are those of the last cycle, in
+// order, of which a stable sort makes use. Which of equals comes first means nothing.
 func (p *claims) order(running []Running) {
 	p.running = running
 	p.known = append(p.known[:0], make([]bool, len(running))...)
@@ -153,7 +154,7 @@ func (p *claims) order(running []Running) {
 			p.ends = append(p.ends, ending{end, int32(i)})
 		}
 	}
-	slices.SortFunc(p.ends, func(a, b ending) int { return cmp.Or(cmp.Compare(a.end, b.end), cmp.Compare(a.of, b.of)) })
+	slices.SortStableFunc(p.ends, func(a, b ending) int { return cmp.Compare(a.end, b.end) })
 }
 
 // endOf is when the i-th of ends is. A job that has outstayed its limit may end at any moment, but not

@@ -3,6 +3,7 @@
 package core
 
 import (
+	"cmp"
 	"slices"
 	"testing"
 
@@ -55,6 +56,30 @@ func TestSearchRemembersWhatIsFree(t *testing.T) {
 		}
 	})
 	require.Greater(t, asked, 100)
+}
+
+// What ends is in order of time, however much of it the last cycle knew.
+func TestEndsAreInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p, nodes := claims{}, uniformNodes(t, 1, nodeset.Capacity{Cores: 1})
+		ends := rapid.SliceOfN(rapid.Int64Range(0, 20), 0, 12)
+		s := &Snapshot{Nodes: nodes}
+		for range 4 {
+			s.Running = s.Running[:min(len(s.Running), rapid.IntRange(0, 12).Draw(t, "stay"))]
+			for _, end := range ends.Draw(t, "ends") {
+				s.Running = append(s.Running, Running{End: end})
+			}
+			p.reset(s, nil)
+			require.Len(t, p.ends, len(s.Running))
+			for _, e := range p.ends {
+				require.Equal(t, s.Running[e.of].End, e.end)
+			}
+			for range rapid.IntRange(0, 3).Draw(t, "starts") {
+				require.NoError(t, p.start(claim{End: rapid.Int64Range(1, 30).Draw(t, "end")}))
+			}
+			require.True(t, slices.IsSortedFunc(p.ends, func(a, b ending) int { return cmp.Compare(a.end, b.end) }))
+		}
+	})
 }
 
 // A share goes to those who share their GPU as long as it does, though it fits

@@ -17,6 +17,11 @@ import (
 type Job struct {
 	// ID names the job to the user; it is unique in the queue of a snapshot.
 	ID string
+	// Priority is 1 to MaxPriority; a higher one comes first (P_j of the papers).
+	Priority int64
+	// TimeLimit is the walltime limit in seconds, not a time.Duration: 1 to 2^50, NoTimeLimit without
+	// one. Required: a zero limit would let the job backfill into any reservation.
+	TimeLimit int64
 	// Request is what the job asks for, its most preferred request.
 	bids.Request
 	// Alternatives are further requests, the most preferred first, at most MaxAlternatives
@@ -27,11 +32,6 @@ type Job struct {
 	// gets as many of these as it can. No start is given up for a preferred node, and no job waits
 	// for one. Do not modify it while the job is in use.
 	Prefer nodeset.Mask
-	// Priority is 1 to MaxPriority; a higher one comes first (P_j of the papers).
-	Priority int64
-	// TimeLimit is the walltime limit in seconds, not a time.Duration: 1 to 2^50, NoTimeLimit without
-	// one. Required: a zero limit would let the job backfill into any reservation.
-	TimeLimit int64
 	// Since is the second from which on the job could have started, mostly its submission, on the
 	// scale of Snapshot.Now. Only differences count.
 	Since int64
