@@ -102,7 +102,7 @@ func TestReservationMeanwhile(t *testing.T) {
 	}
 	cycle := decide(t, c)
 	require.Empty(t, cycle.Starts)
-	require.EqualError(t, cycle.Dropped["a"], "job a: reservation: : it runs into reservation now")
+	require.EqualError(t, cycle.Dropped["a"], `job a: reservation: "": it runs into reservation now`)
 	policy.do = func() {}
 	require.Equal(t, midnight.Add(time.Minute), decide(t, c).Waiting[0].Expected)
 }
