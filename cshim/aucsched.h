@@ -477,18 +477,29 @@ int aucsched_noted(const char *note, uint32_t cpus_per_task, struct aucsched_not
  * Returns AUCSCHED_OK, or AUCSCHED_EINVAL with the words for the user in buf; or AUCSCHED_EPANIC. */
 int aucsched_input_file(const char *comment, struct aucsched_read *out, char *buf, size_t len);
 
+/* Of which kind a gres is; shares of GPUs are those of input.share_sizes, or others. */
+enum { AUCSCHED_GRES_OTHER, AUCSCHED_GRES_GPU, AUCSCHED_GRES_SHARE, AUCSCHED_GRES_UNCOUNTED };
+
+/* What a job asks for of a gres, or of one type of it; 0 where it says nothing. */
+struct aucsched_gres {
+	uint32_t per_node, per_job, per_socket, per_task;
+	uint8_t kind, typed, reserved[2]; /* typed: it names a type */
+};
+
+#define AUCSCHED_MAX_GRES 6
+
 /* What Slurm's record of a job says of its request, within all limits; 0 where it says nothing. */
 struct aucsched_numbers {
 	uint32_t min_nodes, max_nodes, asked_nodes; /* the last is the job's own min_nodes */
 	uint32_t tasks, cpus_per_task, tasks_per_node, min_cpus, max_cpus;
 	uint32_t node_min_cpus; /* on each node at least, however few its tasks need */
 	uint32_t node_cores;    /* of each node of the partition; 0: they differ */
-	uint32_t min_gpus, max_gpus, job_gpus; /* on each node, or in all */
+	struct aucsched_gres gres[AUCSCHED_MAX_GRES];
+	uint32_t low_gpus, high_gpus; /* the range that is noted, for what it asks for on each node; 0, 0: none */
 	uint32_t cpus_per_gpu;
 	uint32_t socket_tasks;  /* most tasks a socket */
 	uint32_t sockets;       /* of a node, the fewest */
 	uint32_t most_nodes, most_cores, most_gpus; /* there are such nodes: how many; of one */
-	uint32_t share;         /* as in a job */
 	uint32_t segment;       /* --segment */
 	uint16_t threads, use_threads; /* CPUs a core, and of these the job's; 0: all */
 	uint8_t whole;          /* it takes its nodes as a whole */
@@ -496,7 +507,8 @@ struct aucsched_numbers {
 	uint8_t tasks_go_by_gpus; /* --ntasks-per-gpu: no node more than asked for */
 	uint8_t blocks;         /* it is held to blocks of the handle's topology */
 	uint8_t named;          /* its nodes are named */
-	uint8_t reserved[3];    /* 0 */
+	uint8_t gres_len;
+	uint8_t reserved[2];    /* 0 */
 };
 
 /* So many cores, on so many nodes, as in a job. */

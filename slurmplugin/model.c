@@ -137,90 +137,52 @@ static bool _set16(uint16_t value)
 	return value && (value != NO_VAL16) && (value != INFINITE16);
 }
 
-/* Whether so many are asked for on each node, and nothing else. */
-static bool _is_per_node(const gres_job_state_t *asked)
+extern gres_job_state_t *auc_only_gpus(const job_record_t *job_ptr)
 {
-	return asked->gres_per_node && !asked->gres_per_job &&
-		!asked->gres_per_socket && !asked->gres_per_task &&
-		(asked->gres_per_node <= INT32_MAX);
-}
-
-/* What a job asks for on each node of one gres, as one more of the request's. */
-static const char *_add_gres(const gres_state_t *gres, auc_request_t *request)
-{
-	const gres_job_state_t *asked = gres->gres_data;
-
-	if (!_is_per_node(asked) || (request->more_len == AUC_MORE_GRES))
-		return "gres";
-	request->more[request->more_len++] = (auc_gres_t) {
-		.gres = gres->plugin_id,
-		.type = (asked->type_name && asked->type_name[0]) ?
-			asked->type_id : 0,
-		.count = asked->gres_per_node };
-	return NULL;
-}
-
-/* Shares of one GPU of each node. */
-static const char *_add_share(const gres_state_t *gres, auc_request_t *request)
-{
-	const gres_job_state_t *asked = gres->gres_data;
-
-	if ((gres->plugin_id != auc_share_gres()) || request->job.share ||
-	    !_is_per_node(asked) || (asked->type_name && asked->type_name[0]))
-		return "gres";
-	request->job.share = asked->gres_per_node;
-	return NULL;
-}
-
-/* Slurm's selection says which cores go with devices that are no GPUs. */
-static const char *_other_gres(job_record_t *job_ptr, auc_request_t *request)
-{
-	const char *why;
 	gres_state_t *gres;
+	int requests = 0;
 
-	AUC_EACH(gres, job_ptr->gres_list_req) {
-		if (gres->plugin_id == _gpu_id())
-			continue;
-		request->loose = true;
-		why = auc_gres_is_share(gres->plugin_id) ?
-			_add_share(gres, request) : _add_gres(gres, request);
-		if (why)
-			return why;
-	}
-	return NULL;
+	AUC_EACH(gres, job_ptr->gres_list_req)
+		requests += auc_gres_is_gpu(gres->plugin_id);
+	return (requests == 1) ? auc_gpu_request(job_ptr) : NULL;
 }
 
 /*
- * GPUs of several types: so many of each on each node.
- * OUT gpus - how many on each node in all; 0: they are of one type
+ * What a job asks for of gres, for the library to judge. Those that are no GPUs, and GPUs of several types,
+ * are counted by type.
  */
-static const char *_several_gpus(job_record_t *job_ptr, auc_request_t *request,
-				 uint32_t *gpus)
+static const char *_read_gres(job_record_t *job_ptr, auc_request_t *request,
+			      struct aucsched_numbers *numbers)
 {
-	const char *why = NULL;
+	const gres_job_state_t *only = auc_only_gpus(job_ptr);
 	gres_state_t *gres;
-	uint8_t others = request->more_len;
-	uint64_t count = 0;
-	int types = 0;
 
-	*gpus = 0;
-	AUC_EACH(gres, job_ptr->gres_list_req)
-		if (gres->plugin_id == _gpu_id()) {
-			types++;
-			if (!why)
-				why = _add_gres(gres, request);
-			count += ((gres_job_state_t *) gres->gres_data)->gres_per_node;
-		}
-	if (types < 2) {
-		request->more_len = others;	/* it goes by gpu_type */
-		return NULL;
-	}
-	if (why || (count > AUCSCHED_MAX_GPUS))
-		return "gres";
-	for (uint8_t i = others; i < request->more_len; i++)
-		if (!request->more[i].type)
+	AUC_EACH(gres, job_ptr->gres_list_req) {
+		const gres_job_state_t *asked = gres->gres_data;
+		uint32_t type = (asked->type_name && asked->type_name[0]) ?
+			asked->type_id : 0;
+		struct aucsched_gres row = {
+			.per_node = MIN(asked->gres_per_node, UINT32_MAX),
+			.per_job = MIN(asked->gres_per_job, UINT32_MAX),
+			.per_socket = MIN(asked->gres_per_socket, UINT32_MAX),
+			.per_task = MIN(asked->gres_per_task, UINT32_MAX),
+			.kind = auc_gres_is_gpu(gres->plugin_id) ? AUCSCHED_GRES_GPU :
+				!auc_gres_is_share(gres->plugin_id) ? AUCSCHED_GRES_OTHER :
+				(gres->plugin_id == auc_share_gres()) ? AUCSCHED_GRES_SHARE :
+				AUCSCHED_GRES_UNCOUNTED,
+			.typed = type != 0 };
+
+		if (numbers->gres_len == AUCSCHED_MAX_GRES)
 			return "gres";
-	*gpus = count;
+		numbers->gres[numbers->gres_len++] = row;
+		if (row.kind == AUCSCHED_GRES_SHARE)
+			request->job.share = row.per_node;
+		else if (asked == only)
+			request->gpu_type = type;
+		else
+			request->more[request->more_len++] = (auc_gres_t) {
+				gres->plugin_id, type, row.per_node };
+	}
 	return NULL;
 }
 
@@ -260,49 +222,20 @@ static void _beside_gpus(const job_record_t *job_ptr,
 		request->gpu_memory = memory;
 }
 
-/* The GPUs of one type, or of any. */
-static const char *_model_gpus(const gres_job_state_t *gpu,
-			       auc_request_t *request, struct aucsched_numbers *numbers)
-{
-	if (gpu->gres_per_socket ||
-	    !(gpu->gres_per_node || gpu->gres_per_job) ||
-	    (gpu->gres_per_node > AUCSCHED_MAX_GPUS) ||
-	    (gpu->gres_per_job > UINT16_MAX))
-		return "gres";
-	if (gpu->gres_per_node)
-		numbers->min_gpus = numbers->max_gpus = gpu->gres_per_node;
-	else
-		numbers->job_gpus = gpu->gres_per_job;
-	/* Which says the number of nodes, and that is in the record. */
-	if (gpu->gres_per_node && gpu->gres_per_job)
-		request->loose = true;
-	if (gpu->type_name && gpu->type_name[0])
-		request->gpu_type = gpu->type_id;
-	return NULL;
-}
-
 static const char *_model_gres(job_record_t *job_ptr, part_record_t *part_ptr,
 			       auc_request_t *request, struct aucsched_numbers *numbers)
 {
 	gres_job_state_t *gpu = auc_gpu_request(job_ptr);
+	const char *why = _read_gres(job_ptr, request, numbers);
 	auc_gpus_t range;
-	uint32_t several;
-	const char *why;
 
-	if ((why = _other_gres(job_ptr, request)) ||
-	    (why = _several_gpus(job_ptr, request, &several)) || !gpu)
-		return why;
-	if (several)
-		numbers->min_gpus = numbers->max_gpus = several;
-	else if ((why = _model_gpus(gpu, request, numbers)))
+	if (why || !gpu)
 		return why;
 	numbers->tasks_go_by_gpus = _set16(job_ptr->details->ntasks_per_tres);
 	_beside_gpus(job_ptr, part_ptr, gpu, request, numbers);
-	if (!several && numbers->min_gpus &&
-	    auc_range_read_note(job_ptr->admin_comment, &range) &&
-	    (range.low <= AUCSCHED_MAX_GPUS)) {
-		numbers->min_gpus = range.low;
-		numbers->max_gpus = MIN(range.high, AUCSCHED_MAX_GPUS);
+	if (auc_range_read_note(job_ptr->admin_comment, &range)) {
+		numbers->low_gpus = range.low;
+		numbers->high_gpus = range.high;
 	}
 	if (job_ptr->bit_flags & GRES_ENFORCE_BIND)
 		request->binds_gpus = request->loose = request->approximate =
@@ -749,7 +682,6 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 	if (job_ptr->details->whole_node > WHOLE_NODE_USER)
 		return "exclusive";
 	_read_company(job_ptr, part_ptr, request);
-	numbers.share = request->job.share;
 	request->threads = numbers.threads;
 	request->job.time_limit = _seconds(auc_minutes(job_ptr, part_ptr));
 	if ((why = auc_model_switches(job_ptr, part_ptr, &numbers,

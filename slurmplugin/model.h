@@ -187,8 +187,9 @@ extern int auc_alternatives_of(const job_record_t *job_ptr,
  */
 extern int auc_set_gpus(job_record_t *job_ptr, uint32_t count);
 
-/* The count of GPUs a node that the job asks for, and its gres record, if any. */
+/* The job's request for GPUs, NULL if there is none; the first of one for each of several types, or NULL then too. */
 extern gres_job_state_t *auc_gpu_request(const job_record_t *job_ptr);
+extern gres_job_state_t *auc_only_gpus(const job_record_t *job_ptr);
 
 /*
  * So many of a node's GPUs of which nobody has anything, those near the cores (NULL: any) first. Node read lock.

@@ -100,17 +100,6 @@ static void _count_whole_nodes(const job_record_t *job_ptr, uint32_t nodes,
 			tres[i] = MAX(tres[i], gpus);
 }
 
-/* The job's request for GPUs; NULL if there is none, or one for each of several types. */
-static gres_job_state_t *_only_gpus(const job_record_t *job_ptr)
-{
-	gres_state_t *gres;
-	int requests = 0;
-
-	AUC_EACH(gres, job_ptr->gres_list_req)
-		requests += auc_gres_is_gpu(gres->plugin_id);
-	return (requests == 1) ? auc_gpu_request(job_ptr) : NULL;
-}
-
 /*
  * Never more than Slurm will count when the job starts with what the auction gives it. The job is as it
  * was. With assoc_mgr's locks.
@@ -120,7 +109,7 @@ static gres_job_state_t *_only_gpus(const job_record_t *job_ptr)
 static void _need(job_record_t *job_ptr, const auc_request_t *request, int gpus,
 		  uint64_t *tres)
 {
-	gres_job_state_t *asked = (gpus >= 0) ? _only_gpus(job_ptr) : NULL;
+	gres_job_state_t *asked = (gpus >= 0) ? auc_only_gpus(job_ptr) : NULL;
 	uint32_t nodes = MAX(request->job.min_nodes, 1);
 	uint32_t cpus = _cpus(request);
 	uint64_t total = asked ? asked->total_gres : 0;

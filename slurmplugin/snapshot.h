@@ -9,7 +9,6 @@
 #include "library.h"
 
 /* Gres that a job asks for on each of its nodes, beside its GPUs; or one of several types of these. */
-#define AUC_MORE_GRES 4
 typedef struct {
 	uint32_t gres, type;	/* gres ids; type 0: any */
 	uint32_t count;		/* on each node */
@@ -24,7 +23,7 @@ typedef struct {
 	uint64_t gpu_memory;	/* MB for each GPU of a node; 0: by memory */
 	bool all_memory;	/* all of its nodes' memory, which nobody else may hold any of */
 	uint32_t gpu_type;	/* gres type id; 0: any, or several: see more */
-	auc_gres_t more[AUC_MORE_GRES];
+	auc_gres_t more[AUCSCHED_MAX_GRES];
 	uint8_t more_len;
 	uint16_t threads;	/* CPUs a core */
 	bool approximate;	/* if it finds no place, Slurm may try: see struct aucsched_shape */

@@ -36,6 +36,7 @@ var layouts = [][2]any{
 	{C.struct_aucsched_shared_gpu{}, engine.SharedGPU{}},
 	{C.struct_aucsched_preference{}, engine.Preference{}},
 	{C.struct_aucsched_stake{}, engine.Stake{}},
+	{C.struct_aucsched_gres{}, shapes.Gres{}},
 	{C.struct_aucsched_numbers{}, shapes.Numbers{}},
 	{C.struct_aucsched_layout{}, shapes.Layout{}},
 	{C.struct_aucsched_shape{}, shapes.Shape{}},
@@ -81,6 +82,7 @@ var (
 	_ = [1]int{}[C.AUCSCHED_MAX_NODES-engine.MaxNodes]
 	_ = [1]int{}[C.AUCSCHED_MAX_JOBS-engine.MaxJobs]
 	_ = [1]int{}[C.AUCSCHED_MAX_LAYOUTS-shapes.MostLayouts]
+	_ = [1]int{}[C.AUCSCHED_MAX_GRES-shapes.MostGres]
 	_ = [1]int{}[C.AUCSCHED_MAX_ALTERNATIVES-alternatives.Most]
 	_ = [1]int{}[C.sizeof_struct_aucsched_noted-unsafe.Sizeof(alternatives.Noted{})]
 	_ = [1]int{}[C.AUCSCHED_MAX_ALTERNATIVES-engine.MaxAlternatives]

@@ -20,14 +20,35 @@ type Numbers struct {
 	MinNodes, MaxNodes, AskedNodes           uint32
 	Tasks, CPUsPerTask, TasksPerNode         uint32
 	MinCPUs, MaxCPUs, NodeMinCPUs, NodeCores uint32
-	MinGPUs, MaxGPUs, JobGPUs, CPUsPerGPU    uint32
+	Gres                                     [MostGres]Gres
+	LowGPUs, HighGPUs, CPUsPerGPU            uint32
 	SocketTasks, Sockets                     uint32
 	MostNodes, MostCores, MostGPUs           uint32
-	Share, Segment                           uint32
+	Segment                                  uint32
 	Threads, UseThreads                      uint16
 	Whole, NodeRange, TasksGoByGPUs          bool
 	Blocks, Named                            bool
-	_                                        [3]uint8
+	GresLen                                  uint8
+	_                                        [2]uint8
+}
+
+// MostGres is how many gres, or types of them, a request can have.
+const MostGres, mostGPUs = 6, 15 // GPUs of a node
+
+// Of which kind a gres is: the numbers are AUCSCHED_GRES_...
+const (
+	otherGres uint8 = iota
+	gpuGres
+	shareGres // of GPUs
+	uncountedGres
+)
+
+// Gres is what a job asks for of one gres, or of one type of it.
+type Gres struct {
+	PerNode, PerJob, PerSocket, PerTask uint32
+	Kind                                uint8
+	Typed                               bool
+	_                                   [2]uint8
 }
 
 // Layout is as in a job of the engine.
@@ -65,14 +86,53 @@ type layout struct{ cores, minNodes, maxNodes, perNode, minGPUs, maxGPUs int }
 // numbers are those of a record, wide enough for products: users may set most of them to whatever they like.
 type numbers struct {
 	minNodes, maxNodes, askedNodes, tasks, perTask, tasksPerNode, minCPUs, nodeMinCPUs int
-	maxGPUs, jobGPUs, cpusPerGPU, socketTasks, sockets, threads, used                  int
+	cpusPerGPU, socketTasks, sockets, threads, used                                    int
 	*Numbers
+	asked
+}
+
+// asked is what a job asks for of gres: GPUs on each node, or in all, or shares of one.
+type asked struct {
+	minGPUs, maxGPUs, jobGPUs int
+	share                     uint32
+	loose                     bool // Slurm's selection may have to say which cores go with it
+}
+
+// readGres reads what is understood.
+func (n *Numbers) readGres() (a asked, why uint8) {
+	var gpu Gres
+	types, all, eachTyped := 0, 0, true
+	for _, g := range n.Gres[:min(n.GresLen, MostGres)] {
+		perNode := g.PerNode > 0 && g.PerNode <= math.MaxInt32 && g.PerJob == 0 && g.PerSocket == 0 && g.PerTask == 0
+		switch {
+		case g.Kind == gpuGres:
+			gpu, types, all, eachTyped = g, types+1, all+int(g.PerNode), eachTyped && perNode && g.Typed
+			continue
+		case !perNode, g.Kind == uncountedGres, g.Kind == shareGres && (a.share > 0 || g.Typed):
+			return a, gres
+		case g.Kind == shareGres:
+			a.share = g.PerNode
+		}
+		a.loose = true
+	}
+	switch one := types == 1; {
+	case types > 1 && !eachTyped, one && (gpu.PerSocket > 0 || gpu.PerNode+gpu.PerJob == 0), all > mostGPUs, gpu.PerJob > math.MaxUint16:
+		return a, gres
+	case one && all == 0:
+		a.jobGPUs = int(gpu.PerJob)
+	case one && 0 < n.LowGPUs && n.LowGPUs <= mostGPUs:
+		a.minGPUs, a.maxGPUs = int(n.LowGPUs), int(min(n.HighGPUs, mostGPUs))
+	default:
+		a.minGPUs, a.maxGPUs = all, all
+	}
+	a.loose = a.loose || gpu.PerNode > 0 && gpu.PerJob > 0 // which says the number of nodes, and that is in the record
+	return a, modelled
 }
 
 type plan struct {
 	numbers
-	layouts            []layout
-	approximate, loose bool
+	layouts     []layout
+	approximate bool
 }
 
 // Of is the shape of a request, in the tree of a topology.
@@ -80,18 +140,22 @@ func Of(n *Numbers, tree *standing.Tree) (s Shape) {
 	if n.Threads == 0 {
 		return Shape{Left: threads}
 	}
+	a, why := n.readGres()
+	if why != modelled {
+		return Shape{Left: why}
+	}
 	p := plan{numbers: numbers{
 		minNodes: int(n.MinNodes), maxNodes: int(n.MaxNodes), askedNodes: int(n.AskedNodes), tasks: int(n.Tasks),
 		perTask: int(max(n.CPUsPerTask, 1)), tasksPerNode: int(n.TasksPerNode), minCPUs: int(n.MinCPUs),
-		nodeMinCPUs: int(n.NodeMinCPUs), maxGPUs: int(n.MaxGPUs), jobGPUs: int(n.JobGPUs), cpusPerGPU: int(n.CPUsPerGPU),
+		nodeMinCPUs: int(n.NodeMinCPUs), cpusPerGPU: int(n.CPUsPerGPU),
 		socketTasks: int(n.SocketTasks), sockets: int(n.Sockets), threads: int(n.Threads),
-		used: int(min(cmp.Or(n.UseThreads, n.Threads), n.Threads)), Numbers: n,
+		used: int(min(cmp.Or(n.UseThreads, n.Threads), n.Threads)), Numbers: n, asked: a,
 	}}
-	why := p.cpus
+	count := p.cpus
 	if n.Whole {
-		why = p.wholeNodes
+		count = p.wholeNodes
 	}
-	if s.Left = why(); s.Left != modelled {
+	if s.Left = count(); s.Left != modelled {
 		return s
 	}
 	for _, l := range p.layouts {
@@ -112,7 +176,7 @@ func Of(n *Numbers, tree *standing.Tree) (s Shape) {
 		s.SocketCores = uint16(min(up(here*p.perTask, p.used), math.MaxUint16))
 	}
 	s.Approximate, s.Loose = p.approximate, p.loose
-	if n.Share > 0 {
+	if a.share > 0 {
 		s.Left = s.onOneNode(n)
 	}
 	if n.Blocks && s.Left == modelled {
@@ -170,7 +234,7 @@ func (l *layout) settle() bool {
 	if l.perNode > 0 && l.cores == 0 {
 		l.cores = l.perNode * l.minNodes
 	}
-	return l.perNode <= math.MaxUint16 && l.minGPUs <= l.maxGPUs && l.maxGPUs <= 15 &&
+	return l.perNode <= math.MaxUint16 && l.minGPUs <= l.maxGPUs && l.maxGPUs <= mostGPUs &&
 		l.cores > 0 && l.cores <= math.MaxInt32 && l.minNodes <= engine.MaxNodes && l.cores >= l.minNodes &&
 		(l.maxNodes == 0 || l.maxNodes >= l.minNodes) &&
 		(l.perNode == 0 || l.cores%l.perNode == 0 && l.cores/l.perNode >= l.minNodes &&
@@ -181,7 +245,7 @@ func up(a, b int) int { return (a + b - 1) / b }
 
 func (p *plan) add(l layout) {
 	if l.maxGPUs == 0 {
-		l.minGPUs, l.maxGPUs = int(p.MinGPUs), p.maxGPUs
+		l.minGPUs, l.maxGPUs = p.minGPUs, p.maxGPUs
 	}
 	p.layouts = append(p.layouts, l)
 }

@@ -37,7 +37,7 @@ var shapeCases = []struct {
 	{"-n1 --ntasks-per-node=2 -N2", Numbers{MinNodes: 2, MaxNodes: 2, Tasks: 1, TasksPerNode: 2, MinCPUs: 1, Threads: 1}, uneven, Layout{}, false},
 	{"-N2-4", Numbers{MinNodes: 2, MaxNodes: 4, AskedNodes: 2, NodeRange: true, MinCPUs: 2, MostNodes: 8, MostCores: 8, Threads: 1}, modelled, Layout{Cores: 4, MinNodes: 4, MaxNodes: 4, CoresPerNode: 1}, true},
 	{"--mincpus=4", Numbers{MinNodes: 1, Tasks: 1, MinCPUs: 1, NodeMinCPUs: 4, Threads: 2}, modelled, Layout{Cores: 2, MinNodes: 1, MaxNodes: 1, CoresPerNode: 2}, false},
-	{"-N1 --gres=gpu:2 --cpus-per-gpu=4", Numbers{MinNodes: 1, MaxNodes: 1, MinCPUs: 1, MinGPUs: 2, MaxGPUs: 2, CPUsPerGPU: 4, Threads: 2}, modelled, Layout{Cores: 4, MinNodes: 1, MaxNodes: 1, CoresPerNode: 0}, false},
+	{"-N1 --gres=gpu:2 --cpus-per-gpu=4", Numbers{MinNodes: 1, MaxNodes: 1, MinCPUs: 1, Gres: gpus(2, 0), GresLen: 1, CPUsPerGPU: 4, Threads: 2}, modelled, Layout{Cores: 4, MinNodes: 1, MaxNodes: 1, CoresPerNode: 0}, false},
 	{"-n5, two threads", Numbers{MinNodes: 1, Tasks: 5, MinCPUs: 5, Threads: 2}, modelled, Layout{Cores: 3, MinNodes: 1, MaxNodes: 0, CoresPerNode: 0}, false},
 	{"-N2 --exclusive", Numbers{MinNodes: 2, MaxNodes: 2, AskedNodes: 2, Whole: true, NodeCores: 8, MinCPUs: 2, Threads: 1}, modelled, Layout{Cores: 16, MinNodes: 2, MaxNodes: 2, CoresPerNode: 8}, false},
 	{"--exclusive on nodes that differ", Numbers{MinNodes: 1, Whole: true, MinCPUs: 1, Threads: 1}, exclusive, Layout{}, false},
@@ -49,8 +49,15 @@ var shapeCases = []struct {
 	{"2^32 CPUs", Numbers{MinNodes: 1, MaxNodes: 1, Tasks: 1 << 30, CPUsPerTask: 4, MinCPUs: 1, Threads: 1}, record, Layout{}, false},
 	{"80000 CPUs a node", Numbers{MinNodes: 2, MaxNodes: 2, Tasks: 80000, TasksPerNode: 40000, CPUsPerTask: 2, MinCPUs: 160000, Threads: 1}, record, Layout{}, false},
 	{"more nodes than cores", Numbers{MinNodes: 5, MaxNodes: 2, MinCPUs: 1, Threads: 1}, record, Layout{}, false},
-	{"too many GPUs", Numbers{MinNodes: 1, MinCPUs: 1, MinGPUs: 16, MaxGPUs: 16, Threads: 1}, record, Layout{}, false},
+	{"too many GPUs", Numbers{MinNodes: 1, MinCPUs: 1, Gres: gpus(16, 0), GresLen: 1, Threads: 1}, gres, Layout{}, false},
 }
+
+// gpus are those of one request, so many on each node and in all.
+func gpus(perNode, perJob uint32) [MostGres]Gres {
+	return [MostGres]Gres{{Kind: gpuGres, PerNode: perNode, PerJob: perJob}}
+}
+
+var shares = [MostGres]Gres{{Kind: shareGres, PerNode: 3}}
 
 func TestShapes(t *testing.T) {
 	for _, c := range shapeCases {
@@ -73,9 +80,9 @@ func TestLayouts(t *testing.T) {
 		{"-n8 -c4", Numbers{MinNodes: 1, Tasks: 8, CPUsPerTask: 4, MinCPUs: 32, MostNodes: 100, MostCores: 8, Threads: 2}, [][]int{{2, 8, 0}, {4, 4, 0}, {8, 2, 0}}},
 		{"-N1-4 -n8 -c4", Numbers{MinNodes: 1, MaxNodes: 4, AskedNodes: 1, NodeRange: true, Tasks: 8, CPUsPerTask: 4, MinCPUs: 32, MostNodes: 100, MostCores: 8, Threads: 2}, [][]int{{2, 8, 0}, {4, 4, 0}}},
 		{"-N1-3", Numbers{MinNodes: 1, MaxNodes: 3, AskedNodes: 1, NodeRange: true, MinCPUs: 1, MostNodes: 2, MostCores: 8, Threads: 2}, [][]int{{2, 1, 0}, {1, 1, 0}}},
-		{"--gpus=8", Numbers{MinNodes: 1, MinCPUs: 1, JobGPUs: 8, MostNodes: 100, MostCores: 8, MostGPUs: 4, Threads: 2}, [][]int{{2, 1, 4}, {4, 1, 2}, {8, 1, 1}}},
-		{"-n4 --gpus-per-task=2 --cpus-per-gpu=3", Numbers{MinNodes: 1, Tasks: 4, MinCPUs: 4, JobGPUs: 8, CPUsPerGPU: 3, MostNodes: 3, MostCores: 8, MostGPUs: 8, Threads: 2}, [][]int{{2, 6, 4}}},
-		{"--gpus=4 --ntasks-per-gpu=2", Numbers{MinNodes: 1, Tasks: 8, MinCPUs: 8, JobGPUs: 4, TasksGoByGPUs: true, MostNodes: 9, MostCores: 8, MostGPUs: 4, Threads: 2}, [][]int{{1, 4, 4}}},
+		{"--gpus=8", Numbers{MinNodes: 1, MinCPUs: 1, Gres: gpus(0, 8), GresLen: 1, MostNodes: 100, MostCores: 8, MostGPUs: 4, Threads: 2}, [][]int{{2, 1, 4}, {4, 1, 2}, {8, 1, 1}}},
+		{"-n4 --gpus-per-task=2 --cpus-per-gpu=3", Numbers{MinNodes: 1, Tasks: 4, MinCPUs: 4, Gres: gpus(0, 8), GresLen: 1, CPUsPerGPU: 3, MostNodes: 3, MostCores: 8, MostGPUs: 8, Threads: 2}, [][]int{{2, 6, 4}}},
+		{"--gpus=4 --ntasks-per-gpu=2", Numbers{MinNodes: 1, Tasks: 8, MinCPUs: 8, Gres: gpus(0, 4), GresLen: 1, TasksGoByGPUs: true, MostNodes: 9, MostCores: 8, MostGPUs: 4, Threads: 2}, [][]int{{1, 4, 4}}},
 		{"-n12 -c2, more than are shown", Numbers{MinNodes: 1, Tasks: 5040, CPUsPerTask: 2, MinCPUs: 10080, MostNodes: 100, MostCores: 65535, Threads: 1}, [][]int{{1, 10080}, {2, 5040}, {3, 3360}, {4, 2520}, {5, 2016}, {6, 1680}, {7, 1440}, {8, 1260}, {9, 1120}}},
 	} {
 		s := Of(&c.numbers, &standing.Tree{})
@@ -102,12 +109,54 @@ func TestSockets(t *testing.T) {
 
 // Shares are of one GPU of one node.
 func TestShares(t *testing.T) {
-	s := Of(&Numbers{MinNodes: 1, Tasks: 2, MinCPUs: 2, Threads: 1, Share: 3}, nil)
+	s := Of(&Numbers{MinNodes: 1, Tasks: 2, MinCPUs: 2, Threads: 1, Gres: shares, GresLen: 1}, nil)
 	require.Equal(t, Layout{Cores: 2, MinNodes: 1, MaxNodes: 1}, s.Layouts[0])
 	require.True(t, s.Left == modelled && s.Approximate && s.Len == 1)
-	for _, n := range []Numbers{{MinNodes: 2, MaxNodes: 2}, {MinNodes: 1, MaxNodes: 2, NodeRange: true}, {MinNodes: 1, MinGPUs: 1, MaxGPUs: 1}} {
-		n.MinCPUs, n.Threads, n.Share, n.MostNodes, n.MostCores = 2, 1, 3, 4, 4
+	both := [MostGres]Gres{shares[0], gpus(1, 0)[0]}
+	for _, n := range []Numbers{{MinNodes: 2, MaxNodes: 2}, {MinNodes: 1, MaxNodes: 2, NodeRange: true}, {MinNodes: 1, Gres: both, GresLen: 2}} {
+		if n.GresLen == 0 {
+			n.Gres, n.GresLen = shares, 1
+		}
+		n.MinCPUs, n.Threads, n.MostNodes, n.MostCores = 2, 1, 4, 4
 		require.Equal(t, gres, Of(&n, nil).Left, "%+v", n)
+	}
+}
+
+// What is understood of requests for gres, beside "as many GPUs on each node, or in all, of any type".
+func TestGres(t *testing.T) {
+	nic, license := Gres{PerNode: 1}, Gres{PerNode: 2, Typed: true}
+	a, v := Gres{Kind: gpuGres, PerNode: 2, Typed: true}, Gres{Kind: gpuGres, PerNode: 1, Typed: true}
+	for _, c := range []struct {
+		gres      []Gres
+		low, high uint32
+		want      asked
+		why       uint8
+	}{
+		{nil, 1, 3, asked{}, modelled},
+		{[]Gres{nic, license}, 0, 0, asked{loose: true}, modelled},
+		{[]Gres{{PerJob: 1}}, 0, 0, asked{}, gres}, {[]Gres{{PerNode: 1, PerTask: 1}}, 0, 0, asked{}, gres},
+		{[]Gres{{PerNode: 1 << 31}}, 0, 0, asked{}, gres}, {[]Gres{{}}, 0, 0, asked{}, gres},
+		{[]Gres{a}, 0, 0, asked{minGPUs: 2, maxGPUs: 2}, modelled}, {[]Gres{a}, 1, 3, asked{minGPUs: 1, maxGPUs: 3}, modelled},
+		{[]Gres{a}, 2, 99, asked{minGPUs: 2, maxGPUs: 15}, modelled}, {[]Gres{a}, 16, 99, asked{minGPUs: 2, maxGPUs: 2}, modelled},
+		{[]Gres{a, v}, 1, 3, asked{minGPUs: 3, maxGPUs: 3}, modelled}, // a note of before
+		{[]Gres{a, {Kind: gpuGres, PerNode: 1}}, 0, 0, asked{}, gres},
+		{[]Gres{a, {Kind: gpuGres, PerNode: 14, Typed: true}}, 0, 0, asked{}, gres},
+		{[]Gres{a, {Kind: gpuGres, PerJob: 14, Typed: true}}, 0, 0, asked{}, gres},
+		{[]Gres{{Kind: gpuGres, PerNode: 2, PerJob: 4}}, 1, 3, asked{minGPUs: 1, maxGPUs: 3, loose: true}, modelled},
+		{[]Gres{{Kind: gpuGres, PerJob: 4}, nic}, 1, 3, asked{jobGPUs: 4, loose: true}, modelled},
+		{[]Gres{{Kind: gpuGres, PerJob: 4, PerTask: 1}}, 0, 0, asked{jobGPUs: 4}, modelled}, // of so many tasks
+		{[]Gres{{Kind: gpuGres, PerJob: 65536}}, 0, 0, asked{}, gres}, {[]Gres{{Kind: gpuGres}}, 0, 0, asked{}, gres},
+		{[]Gres{{Kind: gpuGres, PerNode: 1, PerSocket: 1}}, 0, 0, asked{}, gres},
+		{[]Gres{shares[0], nic}, 0, 0, asked{share: 3, loose: true}, modelled}, {[]Gres{shares[0], shares[0]}, 0, 0, asked{}, gres},
+		{[]Gres{{Kind: shareGres, PerNode: 1, Typed: true}}, 0, 0, asked{}, gres}, {[]Gres{{Kind: uncountedGres, PerNode: 1}}, 0, 0, asked{}, gres},
+	} {
+		n := Numbers{LowGPUs: c.low, HighGPUs: c.high, GresLen: uint8(len(c.gres))}
+		copy(n.Gres[:], c.gres)
+		got, why := n.readGres()
+		require.Equal(t, c.why, why, "%+v", c)
+		if why == modelled {
+			require.Equal(t, c.want, got, "%+v", c)
+		}
 	}
 }
 
@@ -152,7 +201,7 @@ func roomFor(n *Numbers, l *Layout) bool {
 	if l.CoresPerNode == 0 && n.CPUsPerTask > 1 && l.MaxNodes != 1 {
 		tasks = int(l.Cores) * (used / int(n.CPUsPerTask))
 	}
-	return tasks*nodes >= int(n.Tasks) && uint32(l.MinGPUs)*l.MinNodes == n.JobGPUs && each*used >= int(n.CPUsPerGPU)*int(l.MaxGPUs)
+	return tasks*nodes >= int(n.Tasks) && uint32(l.MinGPUs)*l.MinNodes == n.Gres[0].PerJob && each*used >= int(n.CPUsPerGPU)*int(l.MaxGPUs)
 }
 
 // Against this dumb one, for numbers as users have them.
@@ -162,10 +211,13 @@ func TestRoom(t *testing.T) {
 	for range 20000 {
 		n := Numbers{
 			MinNodes: 1 + rng.Uint32N(4), Tasks: rng.Uint32N(20), CPUsPerTask: rng.Uint32N(6), MostNodes: 10,
-			MostCores: 1 + rng.Uint32N(64), MostGPUs: 4, JobGPUs: rng.Uint32N(2) * rng.Uint32N(9),
+			MostCores: 1 + rng.Uint32N(64), MostGPUs: 4, Gres: gpus(0, rng.Uint32N(2)*rng.Uint32N(9)),
 			CPUsPerGPU: rng.Uint32N(3) / 2 * rng.Uint32N(9), Threads: uint16(1 + rng.IntN(3)),
 		}
 		n.AskedNodes = n.MinNodes
+		if n.Gres[0].PerJob > 0 {
+			n.GresLen = 1
+		}
 		if rng.IntN(3) == 0 {
 			n.MaxNodes = n.MinNodes + rng.Uint32N(2)
 		}
@@ -203,17 +255,19 @@ func oddNumbers(rng *rand.Rand) *Numbers {
 	n := &Numbers{
 		MinNodes: any32() % 500001, MaxNodes: any32() % 500001, AskedNodes: any32(), NodeRange: rng.IntN(2) == 0,
 		Tasks: any32(), CPUsPerTask: any16(), TasksPerNode: any16(), MinCPUs: any32(), MaxCPUs: any32() * rng.Uint32N(2),
-		NodeMinCPUs: any32(), Whole: rng.IntN(3) == 0, NodeCores: any16(), MinGPUs: any32(), MaxGPUs: any32(),
-		JobGPUs: some(any32()), CPUsPerGPU: some(any16()), SocketTasks: some(any16()), Sockets: rng.Uint32N(5),
+		NodeMinCPUs: any32(), Whole: rng.IntN(3) == 0, NodeCores: any16(), LowGPUs: some(any32()), HighGPUs: any32(),
+		CPUsPerGPU: some(any16()), SocketTasks: some(any16()), Sockets: rng.Uint32N(5),
 		TasksGoByGPUs: rng.IntN(4) == 0, MostNodes: any32() % 5000, MostCores: any16(), MostGPUs: rng.Uint32N(17),
-		Share: some(any32()), Segment: some(any32()), Blocks: rng.IntN(2) == 0, Named: rng.IntN(4) == 0,
+		Segment: some(any32()), Blocks: rng.IntN(2) == 0, Named: rng.IntN(4) == 0,
 		Threads: uint16(1 + rng.IntN(4)), UseThreads: uint16(rng.IntN(6)),
 	}
 	if rng.IntN(2) == 0 {
 		n.MaxNodes = n.MinNodes
 	}
-	if rng.IntN(2) == 0 {
-		n.MinGPUs, n.MaxGPUs = 0, 0
+	n.GresLen = uint8(rng.IntN(2) * rng.IntN(4))
+	for i := range n.Gres[:n.GresLen] {
+		n.Gres[i] = Gres{PerNode: any32(), PerJob: some(any32()), PerSocket: some(some(any32())), PerTask: some(some(any32())),
+			Kind: uint8(rng.IntN(4)), Typed: rng.IntN(2) == 0}
 	}
 	if rng.IntN(4) == 0 && n.TasksPerNode > 0 {
 		n.Tasks = n.TasksPerNode * n.MinNodes
