@@ -32,8 +32,9 @@ func aucsched_topology(handle C.int64_t, nodes *C.aucsched_text, n C.uint32_t, s
 		}
 		places := make([]standing.Node, n)
 		for i := range places {
-			f := append(strings.Fields(lines[i]), "", "", "")
-			places[i] = standing.Node{Name: f[0], Address: f[1], Pattern: f[2]}
+			name, rest, _ := strings.Cut(strings.TrimSuffix(lines[i], "\n"), " ")
+			address, pattern, _ := strings.Cut(rest, " ")
+			places[i] = standing.Node{Name: name, Address: address, Pattern: pattern}
 		}
 		x := standing.Read(places, text(sizes))
 		all := make([]engine.Switch, len(x.Parents))
