@@ -4,6 +4,8 @@ package core
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
@@ -147,39 +149,36 @@ func (f *leftovers) fillRead(s *Snapshot, job *Job, d *Decision, p *Plan) error 
 
 // fillKept starts jobs that have a place kept and have room now, since others start elsewhere than was
 // thought when it was kept. They keep off the places that are kept for others.
-func (f *leftovers) fillKept(s *Snapshot, p *Plan) error {
+func (f *leftovers) fillKept(s *Snapshot, p *Plan) (err error) {
 	w := &f.in.window
-	for j := range w.jobs {
-		d := &p.Decisions[w.index[j]]
-		if d.Start || f.noTime() || !f.giveUp(j) {
-			continue
+	for j := 0; j < len(w.jobs) && err == nil; j++ {
+		if d := &p.Decisions[w.index[j]]; !d.Start && !f.noTime() && f.in.reservations.holds(j, &f.own) {
+			_, err = f.fillAgain(s, j, w.jobs[j], d, p)
 		}
-		w.normal.read(w.jobs[j])
-		if err := f.fillInstead(s, w.jobs[j], d, p); err != nil {
-			return err
-		}
-		f.takeBack(j, d)
 	}
-	return nil
+	return err
 }
 
-// giveUp gives up the place that is kept for job j of the window. It reports false if none is.
-func (f *leftovers) giveUp(j int) bool {
-	if !f.in.reservations.holds(j, &f.own) {
-		return false
+// fillAgain is fillRead for job j of the window, on which it is decided already. It has what is kept for
+// that, too, and reports whether it gives that up.
+func (f *leftovers) fillAgain(s *Snapshot, j int, job *Job, d *Decision, p *Plan) (freed bool, err error) {
+	kept, start := f.in.reservations.holds(j, &f.own), Decision{Job: d.Job}
+	if kept {
+		f.rest.Give(&f.own)
+		clear(f.failed)
 	}
-	f.rest.Give(&f.own)
-	clear(f.failed)
-	return true
-}
-
-// takeBack takes back what job j of the window gave up, unless it starts.
-func (f *leftovers) takeBack(j int, d *Decision) {
-	if d.Start {
-		f.in.reservations.release(j)
-	} else {
+	f.in.window.normal.read(job)
+	err = f.fillRead(s, job, &start, p)
+	switch {
+	case start.Start:
+		*d = start
+		if kept {
+			f.in.reservations.release(j)
+		}
+	case kept:
 		mustHold(f.rest.Retake(&f.own, nil))
 	}
+	return kept && start.Start, err
 }
 
 // why says why a job waits that found nothing in these ways. A quota has too little left, others take
@@ -235,52 +234,32 @@ func (f *leftovers) room(v *market.Variant) int {
 }
 
 // fillFewer starts jobs on what all others have left, with fewer GPUs than the window has them ask
-// for, if they end sooner by that than in their planned places. They keep off the places that are
-// kept for others, and give up their own: it reports whether any has.
+// for. That is if they end no later than in their planned places, which they give up. They keep off
+// the places that are kept for others. It reports whether any has given up its own.
 func (f *leftovers) fillFewer(s *Snapshot, p *Plan) (freed bool, err error) {
 	w, x := &f.in.window, &f.in.preemption
-	for i, j := range f.in.planning.jobs {
-		d, job := &p.Decisions[w.index[j]], w.jobs[j]
-		asked := s.Pending[d.Job]
-		start, planned := f.in.planning.search.Start(i)
-		if d.Start || asked.MinGPUs == job.MinGPUs || !planned || f.noTime() {
+	for j, job := range w.jobs {
+		d, asked := &p.Decisions[w.index[j]], s.Pending[w.index[j]]
+		if d.Start || job == asked || f.noTime() {
 			continue
 		}
-		kept := f.giveUp(int(j))
-		limit := float64(asked.TimeLimit)
-		latest := float64(start-s.Now) + w.opts.lengthWith(limit, asked.MinGPUs, job.MinGPUs)
-		for k := job.MinGPUs - 1; k >= asked.MinGPUs && !d.Start && w.opts.lengthWith(limit, asked.MinGPUs, k) < latest; k-- {
-			if err := f.fillWith(s, asked, k, d, p); err != nil {
-				return freed, err
-			}
+		latest, start := math.Inf(1), s.Now
+		if i := slices.Index(f.in.planning.jobs, int32(j)); f.in.reservations.guarded[j].reserved {
+			start = f.in.reservations.guarded[j].start
+		} else if i >= 0 {
+			start, _ = f.in.planning.search.Start(i)
 		}
-		if kept {
-			f.takeBack(int(j), d)
-			if d.Start {
-				freed = true
-				clear(x.failed)
-			}
+		if start > s.Now {
+			latest = float64(start-s.Now) + w.opts.lengthWith(float64(asked.TimeLimit), asked.MinGPUs, job.MinGPUs)
+		}
+		given, err := f.fillAgain(s, j, w.widen(asked, latest), d, p)
+		if err != nil {
+			return freed, err
+		}
+		if given {
+			freed = true
+			clear(x.failed)
 		}
 	}
 	return freed, nil
-}
-
-// fillWith starts a job of the window with k GPUs a node on what is left, if that is possible.
-func (f *leftovers) fillWith(s *Snapshot, asked *Job, k int, d *Decision, p *Plan) error {
-	w := &f.in.window
-	one := w.asks(asked, false)
-	one.Alternatives = nil
-	w.opts.fix(one, asked, k)
-	w.normal.read(one)
-	return f.fillInstead(s, one, d, p)
-}
-
-// fillInstead is fillRead for a job of the window on which it is decided already.
-func (f *leftovers) fillInstead(s *Snapshot, job *Job, d *Decision, p *Plan) error {
-	start := Decision{Job: d.Job}
-	err := f.fillRead(s, job, &start, p)
-	if start.Start {
-		*d = start
-	}
-	return err
 }

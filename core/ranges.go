@@ -121,3 +121,20 @@ func (o *AuctionOptions) fix(one, job *Job, k int) {
 		one.TimeLimit = int64(math.Ceil(o.lengthWith(float64(job.TimeLimit), job.MinGPUs, k)))
 	}
 }
+
+// widen is asks with ranges again, of numbers with which the job takes no longer than so many seconds.
+func (w *window) widen(job *Job, seconds float64) *Job {
+	one, limit := w.asks(job, false), float64(job.TimeLimit)
+	fewest := func(low, k int) int {
+		for ; k > low && w.opts.lengthWith(limit, low, k-1) <= seconds; k-- {
+		}
+		return k
+	}
+	w.opts.fix(one, job, fewest(job.MinGPUs, one.MinGPUs))
+	one.MaxGPUs = max(one.MinGPUs, job.MaxGPUs)
+	for k := range one.Alternatives {
+		r := &one.Alternatives[k]
+		r.MinGPUs, r.MaxGPUs = fewest(job.Alternatives[k].MinGPUs, r.MinGPUs), max(r.MaxGPUs, job.Alternatives[k].MaxGPUs)
+	}
+	return one
+}

@@ -12,9 +12,6 @@ type violation struct {
 // known only shrinks. An entry that no longer fails, in so many windows that one would have, has to
 // be taken out: the test says so.
 var known = []violation{
-	{"2", "default", "places in a plan that are not told hold nodes back", 10_000},
-	{"2", "throughput", "places in a plan that are not told hold nodes back", 10_000},
-	{"2", "short", "places in a plan that are not told hold nodes back", 10_000},
 	{"2", "endless preempt strict", "a place is kept for a job that could run for ever where it is free now: seed 80315220", 1_000_000},
 	{"3b", "reserved preempt", "a stop beside a reservation puts off a place that was told: seeds 80010072, 80647978", 500_000},
 	{"3b", "quota", "of each quota only the first who waits for it has a place kept: the next one may come first", 0},
@@ -32,9 +29,6 @@ var known = []violation{
 	{"7b", "below gang", "the search for a place below a switch may end before it finds one: seed 80247921", 1_000_000},
 	{"8b", "packed below", "blocks of nodes are looked for from the first node on: seeds 80073983, 80209564", 300_000},
 
-	{"cluster 2", "default", "as in windows", 1000},
-	{"cluster 2", "short", "as in windows", 1000},
-	{"cluster 2", "throughput", "as in windows", 1000},
 	{"cluster 3b", "endless preempt", "as in windows: a right that cannot be used yet has no place in the timeline", 20_000},
 	{"cluster 3b", "quota", "the time is that of the quota, and nodes are not kept for it", 0},
 }

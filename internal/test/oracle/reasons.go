@@ -81,6 +81,8 @@ func noQuotas(w *World) {
 func trueWords(w *World, o *Outcome) string {
 	for _, x := range o.Waits {
 		switch {
+		case x.Looked && x.Reason == "":
+			return w.Jobs[x.Job].ID + " waits, and it is not said why"
 		case x.Why == core.Never && w.fitsAlone(x.Job, idle):
 			return w.Jobs[x.Job].ID + " is said never to run, and this machine can run it"
 		case x.Why == core.NoFit && w.fitsAlone(x.Job, noQuotas):

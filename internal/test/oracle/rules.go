@@ -172,11 +172,33 @@ func conserving(w *World, o *Outcome) string {
 		}
 		tried = append(tried, job)
 		places := w.keptPlaces(o, func(Wait) bool { return true })
-		if w.couldStart(job, w.ifStopped(o, nil), places) {
+		if claims := w.ifStopped(o, nil); w.couldStart(job, claims, places) && !w.endsSooner(job, claims[0]) {
 			return fmt.Sprintf("%s waits (%s: %q), and could start", job.ID, x.Why, x.Reason)
 		}
 	}
 	return ""
+}
+
+// endsSooner reports whether a preset may have a job with a range of GPUs wait for more of them: with
+// these it can end sooner than if it started now with the fewest, by equation 5 of aucsched2.
+func (w *World) endsSooner(job *Job, claims []Claim) bool {
+	if w.Options().Goal == 0 {
+		return false
+	}
+	for _, way := range job.Ways {
+		low, high := way.Parts[0].MinGPUs, way.Parts[0].MaxGPUs
+		for k := low + 1; k <= high && len(way.Parts) == 1 && !way.Parts[0].Mixed; k++ {
+			more := *job
+			part := way.Parts[0]
+			part.MinGPUs, more.Limit = k, job.Limit*int64(low)/int64(k)
+			more.Ways = []Way{{Parts: []Part{part}}}
+			at := w.earliest(&more, w.Now, claims, &budget{20_000})
+			if at < math.MaxInt64 && at+more.Limit < w.Now+job.Limit {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // behind are the jobs that Depth leaves out: behind the window so many have found no place before them
