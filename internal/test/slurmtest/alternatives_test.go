@@ -400,6 +400,10 @@ func TestKilledWithAlternatives(t *testing.T) {
 	requireFirst(t, c, id, first)
 	cancelOne(t, c, id)
 
+	require.Eventually(t, func() bool { // a node that does not answer its end is not used any more
+		node, err := c.ShowNode(ctx, "n0001")
+		return err == nil && node["State"] == "IDLE"
+	}, patience, 100*time.Millisecond)
 	require.NoError(t, c.stopNode(ctx, "n0001")) // nobody is there to take the job
 	id = submitWith(t, c, "sleep 1", alternative, "-n8", "-N2", "--time=1", "-H")
 	first, err = c.ShowJob(ctx, id)
