@@ -139,7 +139,8 @@ func (b *bed) startServer(etcd string) {
 		"--bind-address", "127.0.0.1", "--cert-dir", b.path("certs"), "--token-auth-file", b.path("tokens"), "--authorization-mode", "RBAC",
 		"--disable-admission-plugins", "ServiceAccount,TaintNodesByCondition", "--service-account-issuer", "https://bed",
 		"--service-account-key-file", b.path("sa.key"), "--service-account-signing-key-file", b.path("sa.key"),
-		"--max-requests-inflight", "2000", "--max-mutating-requests-inflight", "1000", "--enable-priority-and-fairness=false")
+		"--max-requests-inflight", "2000", "--max-mutating-requests-inflight", "1000", "--enable-priority-and-fairness=false",
+		"--feature-gates", "GenericWorkload=true", "--runtime-config", "scheduling.k8s.io/v1alpha1=true")
 }
 
 // restartServer kills the API server and starts another.

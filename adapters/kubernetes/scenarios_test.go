@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aucsched/aucsched/adapters/kubernetes/model"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -210,6 +211,29 @@ func TestBedPreemption(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[string]int{"kept": 2, "high": 2}, count)
+}
+
+// A server with Workloads has their groups start whole.
+func TestBedWorkloads(t *testing.T) {
+	b := newBed(t)
+	b.addNode(aNode("n1", "cpu", "8"))
+	_, err := b.SchedulingV1alpha1().Workloads("default").Create(ctx(), aWorkload(), metav1.CreateOptions{})
+	require.NoError(t, err)
+	a := newAudit(b)
+	b.controller("aucsched", "--leader-elect=false")
+	var group []*v1.Pod
+	for k := range 2 {
+		group = append(group, bedPod(fmt.Sprint("g-", k), "cpu", "2"))
+	}
+	ofWorkload("w", "g", group...)
+	b.create(group[:1])
+	require.Eventually(t, func() bool {
+		p, err := b.CoreV1().Pods("default").Get(ctx(), "g-0", metav1.GetOptions{})
+		return err == nil && strings.Contains(model.Scheduled(p).Message, "1 of the 2 pods of group default/w/g are there")
+	}, time.Minute, 100*time.Millisecond)
+	b.create(group[1:])
+	a.settled(b, 3*time.Second)
+	require.Equal(t, 2, a.bound)
 }
 
 // What the page says to type does what it says. With TRY the reader types it: see make try.

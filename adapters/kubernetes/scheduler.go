@@ -11,6 +11,7 @@ package kube
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"sync"
@@ -32,8 +33,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 )
 
-// PodGroup is the kind of pod groups, as coscheduling has it.
-var PodGroup = schema.GroupVersionKind{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"}
+// GroupKinds say how many pods of a group start together: coscheduling's and Kubernetes' own.
+var GroupKinds = []schema.GroupVersionKind{
+	{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"},
+	{Group: "scheduling.k8s.io", Version: "v1alpha1", Kind: "Workload"},
+}
 
 // tick is the most time between rounds.
 const tick = 5 * time.Second
@@ -43,8 +47,8 @@ type Config struct {
 	model.Options
 	client.Client
 	Events record.EventRecorder
-	// Groups says that the server has PodGroups.
-	Groups bool
+	// Groups are those of GroupKinds that the server has.
+	Groups []schema.GroupVersionKind
 	// Namespace and QuotaName name the ConfigMap of the quotas.
 	Namespace, QuotaName string
 	// Interval is the least time between rounds, Deadline the most that a decision takes.
@@ -91,9 +95,9 @@ func AddTo(m ctrl.Manager, c Config) error {
 	slower := workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](s.Interval, tick)
 	b := ctrl.NewControllerManagedBy(m).Named(s.SchedulerName).WithOptions(controller.Options{RateLimiter: slower})
 	watched := []client.Object{&v1.Node{}, &v1.Pod{}, &policyv1.PodDisruptionBudget{}, &v1.ConfigMap{}}
-	if s.Groups {
+	for _, kind := range s.Groups {
 		g := new(unstructured.Unstructured)
-		g.SetGroupVersionKind(PodGroup)
+		g.SetGroupVersionKind(kind)
 		watched = append(watched, g)
 	}
 	one := func(context.Context, client.Object) []ctrl.Request { return []ctrl.Request{{}} }
@@ -109,19 +113,31 @@ func (s *Scheduler) read(ctx context.Context) (*model.Objects, error) {
 	var pods v1.PodList
 	var budgets policyv1.PodDisruptionBudgetList
 	err := errors.Join(s.List(ctx, &nodes), s.List(ctx, &pods), s.List(ctx, &budgets), s.readQuotas(ctx))
-	o := &model.Objects{Nodes: pointers(nodes.Items), Pods: pointers(pods.Items), Budgets: pointers(budgets.Items), Quotas: s.quotas}
-	if s.Groups {
+	o := &model.Objects{Nodes: pointers(nodes.Items), Pods: pointers(pods.Items), Budgets: pointers(budgets.Items), Quotas: s.quotas,
+		Groups: make(map[string]int)}
+	for _, kind := range s.Groups {
 		var groups unstructured.UnstructuredList
-		groups.SetGroupVersionKind(PodGroup)
+		groups.SetGroupVersionKind(kind)
 		err = errors.Join(err, s.List(ctx, &groups))
-		o.Groups = make(map[string]int)
 		for _, g := range groups.Items {
-			if n, ok, _ := unstructured.NestedInt64(g.Object, "spec", "minMember"); ok {
-				o.Groups[g.GetNamespace()+"/"+g.GetName()] = int(n)
-			}
+			addGroups(o.Groups, &g)
 		}
 	}
 	return o, err
+}
+
+// addGroups adds how many pods of the groups of a PodGroup or Workload start together.
+func addGroups(all map[string]int, x *unstructured.Unstructured) {
+	name := x.GetNamespace() + "/" + x.GetName()
+	if n, ok, _ := unstructured.NestedInt64(x.Object, "spec", "minMember"); ok {
+		all[name] = int(n)
+	}
+	groups, _, _ := unstructured.NestedSlice(x.Object, "spec", "podGroups")
+	for _, g := range groups {
+		group, _ := g.(map[string]any)
+		n, _, _ := unstructured.NestedInt64(group, "policy", "gang", "minCount")
+		all[fmt.Sprint(name, "/", group["name"])] = int(n)
+	}
 }
 
 func pointers[T any](items []T) (all []*T) {

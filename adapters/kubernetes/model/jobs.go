@@ -41,7 +41,7 @@ func (m *Model) families() (ids []string, all map[string]*family) {
 			continue
 		}
 		id := "pod " + p.name()
-		if p.group != "" {
+		if least, told := m.objects.Groups[p.policy]; p.group != "" && (least > 0 || !told) {
 			id = "group " + p.group
 		}
 		f := all[id]
@@ -171,6 +171,8 @@ func (m *Model) submitAll(id string, f *family) {
 		need = len(f.wait)
 	}
 	switch {
+	case !told && len(f.wait) > 0 && f.wait[0].Spec.WorkloadRef != nil:
+		m.refuse(f.wait, "there is no Workload with a group "+f.wait[0].policy)
 	case len(f.wait) < need:
 		m.refuse(f.wait, fmt.Sprintf("%d of the %d pods of group %s are there", len(pods), least, pods[0].group))
 	case need <= 0:
@@ -189,7 +191,7 @@ func (m *Model) submitAll(id string, f *family) {
 // least is how many pods of a family start together, if it says so.
 func (m *Model) least(pods []*pod) (n int, told bool) {
 	for _, p := range pods {
-		if n, told := m.objects.Groups[p.group]; told {
+		if n, told := m.objects.Groups[p.policy]; told {
 			return n, true
 		}
 		for _, from := range []map[string]string{p.Labels, p.Annotations} {

@@ -17,9 +17,11 @@ import (
 
 // Objects are the API's objects that a round looks at.
 type Objects struct {
-	Nodes   []*v1.Node
-	Pods    []*v1.Pod      // of all namespaces and schedulers
-	Groups  map[string]int // minMember of PodGroups, by namespace/name
+	Nodes []*v1.Node
+	Pods  []*v1.Pod // of all namespaces and schedulers
+	// Groups says how many pods start together, by namespace/name of a PodGroup and namespace/name/group of
+	// a Workload; 0: each by itself.
+	Groups  map[string]int
 	Budgets []*policyv1.PodDisruptionBudget
 	Quotas  Quotas
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -33,8 +34,8 @@ const (
 // pod is what the model needs of a pod. It is made once for each version of the pod.
 type pod struct {
 	*v1.Pod
-	// group is namespace/name of the pod's group, or "".
-	group string
+	// group is namespace/name of the pod's group, or ""; policy the one of Objects.Groups that is its.
+	group, policy string
 	// requests has all that the pod asks for: CPU in thousandths, all else in units, rounded up; itself too.
 	requests map[string]int64
 	// filter is the same for pods that may use the same nodes; spec for pods that ask for the same.
@@ -51,8 +52,12 @@ type pod struct {
 
 func newPod(p *v1.Pod) *pod {
 	x := &pod{Pod: p, requests: map[string]int64{string(v1.ResourcePods): 1}, refused: refusal(p), rows: rowsOf(p)}
-	if g := p.Labels[GroupLabel]; g != "" {
+	if w := p.Spec.WorkloadRef; w != nil {
+		x.policy = p.Namespace + "/" + w.Name + "/" + w.PodGroup
+		x.group = strings.TrimSuffix(x.policy+"/"+w.PodGroupReplicaKey, "/")
+	} else if g := p.Labels[GroupLabel]; g != "" {
 		x.group = p.Namespace + "/" + g
+		x.policy = x.group
 	}
 	for name, q := range helpers.PodRequests(p, helpers.PodResourcesOptions{}) {
 		if v := amount(string(name), q); v > 0 {

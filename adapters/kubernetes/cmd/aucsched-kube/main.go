@@ -83,9 +83,13 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, err = m.GetRESTMapper().RESTMapping(kube.PodGroup.GroupKind(), kube.PodGroup.Version)
-	if s.Groups = err == nil; err != nil && !meta.IsNoMatchError(err) { // without PodGroups labels say it all
-		return err
+	for _, kind := range kube.GroupKinds {
+		_, err := m.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
+		if err == nil {
+			s.Groups = append(s.Groups, kind)
+		} else if !meta.IsNoMatchError(err) { // without them labels say it all
+			return err
+		}
 	}
 	s.Client, s.Events = m.GetClient(), m.GetEventRecorderFor(s.SchedulerName)
 	if err := kube.AddTo(m, s); err != nil {
