@@ -5,6 +5,7 @@ package core
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/aucsched/aucsched/internal/market"
@@ -29,14 +30,7 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 	if err := a.decideJobs(s, in, p); err != nil {
 		return err
 	}
-	err := a.decideOthers(s, in, p)
-	if in.window.scarce.ranges {
-		freed, fault := a.left.fillFewer(s, p)
-		if err = cmp.Or(err, fault); err == nil && freed {
-			err = a.decideJobs(s, in, p)
-		}
-	}
-	if err = cmp.Or(err, a.left.fillKept(s, p)); err != nil {
+	if err := cmp.Or(a.decideOthers(s, in, p), a.left.fillKept(s, p)); err != nil {
 		return err
 	}
 	p.Objective, p.Bound = m.Objective(result.Value)-x.loss+a.left.added, m.Objective(result.Bound)+a.left.added
@@ -46,7 +40,7 @@ func (a *awards) decide(s *Snapshot, in *stages, c *clock, p *Plan) error {
 	return nil
 }
 
-// decideJobs decides on the jobs of the window that wait, once more if others gave up what they had.
+// decideJobs decides on the jobs of the window that wait, again if others gave up what they had.
 func (a *awards) decideJobs(s *Snapshot, in *stages, p *Plan) error {
 	for pass := 0; pass == 0 || pass == 1 && in.preemption.moved; pass++ {
 		for j := range in.window.jobs {
@@ -55,7 +49,11 @@ func (a *awards) decideJobs(s *Snapshot, in *stages, p *Plan) error {
 			}
 		}
 	}
-	return nil
+	freed, err := a.left.fillFewer(s, p)
+	if err != nil || !freed {
+		return err
+	}
+	return a.decideJobs(s, in, p)
 }
 
 // takeWinners notes the winners, and takes what they get from what is left.
@@ -147,9 +145,6 @@ func (a *awards) decideOthers(s *Snapshot, in *stages, p *Plan) error {
 	return nil
 }
 
-// mostLooked is how many times Depth jobs are looked at behind the window, however alike they are.
-const mostLooked = 16
-
 // decideOther decides on the job that d is on, which takes no part in the window.
 func (a *awards) decideOther(s *Snapshot, d *Decision, in *stages, p *Plan) error {
 	w := &in.window
@@ -160,7 +155,13 @@ func (a *awards) decideOther(s *Snapshot, d *Decision, in *stages, p *Plan) erro
 		a.left.grace--
 		return nil
 	}
-	if err := a.left.fillRead(s, job, d, p); err != nil {
+	err := a.left.fillRead(s, job, d, p)
+	if asked := s.Pending[d.Job]; err == nil && !d.Start && job != asked {
+		job = w.widen(asked, math.Inf(1))
+		w.normal.read(job)
+		err = a.left.fillRead(s, job, d, p)
+	}
+	if err != nil {
 		return err
 	}
 	return in.preemption.serve(s, len(w.jobs), d, &a.left, in, p)

@@ -61,6 +61,7 @@ func (f *leftovers) fill(job *Job, from, to int, d *Decision, p *Plan) error {
 	for k := from; k < to; k++ {
 		v := &w.variants[k]
 		key := equalKey{v.Spec, job.TimeLimit}
+		key.spec.Tiers = nil // wherever it would rather be
 		if !v.Spec.Valid() || f.failed[key] {
 			continue
 		}
@@ -256,8 +257,7 @@ func (f *leftovers) fillFewer(s *Snapshot, p *Plan) (freed bool, err error) {
 		if err != nil {
 			return freed, err
 		}
-		if given {
-			freed = true
+		if freed = freed || given; given {
 			clear(x.failed)
 		}
 	}

@@ -60,13 +60,16 @@ func contiguous(job *Job) *Job {
 	return &c
 }
 
+// mostLooked is how many times Depth jobs are looked at behind the window, however alike they are.
+const mostLooked = 16
+
 // anyFree reports whether there may be anything to give: a core of any node, or what jobs ask for
 // that take none.
 func (w *window) anyFree(s *Snapshot) bool {
 	if slices.ContainsFunc(s.Nodes.Usable(0), func(w uint64) bool { return w != 0 }) {
 		return true
 	}
-	return slices.ContainsFunc(s.Pending[:min(w.next+w.opts.Depth, len(s.Pending))], (*Job).mayBeCoreless)
+	return !s.cores && slices.ContainsFunc(s.Pending[:min(w.next+mostLooked*w.opts.Depth, len(s.Pending))], (*Job).mayBeCoreless)
 }
 
 // mayBeCoreless reports whether a way to meet the job takes no core, if it is valid.
