@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/cycle"
@@ -65,7 +64,7 @@ func (c *checker) check(s *Snapshot) error {
 			return fmt.Errorf("reservation %s: its nodes are not those of the machine, in order", c.Reservation)
 		}
 	}
-	last, ascending := int64(MaxPriority), true
+	last, before, ascending := int64(MaxPriority), "", true
 	for i, job := range s.Pending {
 		if job == nil {
 			return &Error{Of: "job", Job: i, Fault: &bids.FieldError{Field: "job", Why: "must not be nil"}}
@@ -74,8 +73,9 @@ func (c *checker) check(s *Snapshot) error {
 			return &Error{Of: "job", Name: job.ID, Job: i, Fault: f}
 		}
 		last = job.Priority
-		before := s.Pending[max(i-1, 0)].ID // numbers without leading zeros are in their order
-		ascending = ascending && (i == 0 || cmp.Or(cmp.Compare(len(before), len(job.ID)), strings.Compare(before, job.ID)) < 0)
+		id := job.ID // numbers without leading zeros are in their order
+		ascending = ascending && (i == 0 || len(before) < len(id) || len(before) == len(id) && before < id)
+		before = id
 	}
 	if ascending { // nothing can be there twice
 		return nil

@@ -153,7 +153,7 @@ func (f *leftovers) fillRead(s *Snapshot, job *Job, d *Decision, p *Plan) error 
 func (f *leftovers) fillKept(s *Snapshot, p *Plan) (err error) {
 	w := &f.in.window
 	for j := 0; j < len(w.jobs) && err == nil; j++ {
-		if d := &p.Decisions[w.index[j]]; !d.Start && !f.noTime() && f.in.reservations.holds(j, &f.own) {
+		if d := &p.Decisions[w.index[j]]; !d.Start && !f.noTime() && !f.full(w.jobs[j]) && f.in.reservations.holds(j, &f.own) {
 			_, err = f.fillAgain(s, j, w.jobs[j], d, p)
 		}
 	}

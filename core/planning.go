@@ -128,7 +128,10 @@ func (k *kind) on(n int, c nodeset.Capacity, more func(int) []int64) int64 {
 
 // lanes is an amount in the units of the search, 0 to Top, rounded down.
 func (k *kind) lanes(amount int64) uint16 {
-	return uint16(min(max(amount, 0)/k.unit, timeline.Top))
+	if amount = max(amount, 0); k.unit > 1 { // divisions are slow
+		amount /= k.unit
+	}
+	return uint16(min(amount, timeline.Top))
 }
 
 // need is the same, rounded up.

@@ -5,6 +5,7 @@ package core
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
@@ -239,11 +240,9 @@ func (p *claims) keep(c claim) {
 
 // freeAt sets v to what is free at second when, given that what starts now ends by its limit.
 func (p *claims) freeAt(v *view, when int64) {
-	for k := range p.reserved {
-		if p.reserved[k].Start == when {
-			v.copyFrom(p.atStart(k))
-			return
-		}
+	if k := slices.IndexFunc(p.reserved, func(c claim) bool { return c.Start == when }); k >= 0 {
+		v.copyFrom(p.atStart(k))
+		return
 	}
 	v.copyFrom(p.freedBy(when))
 	p.takeKept(v, when)
@@ -428,13 +427,7 @@ func (p *claims) earliest(try func(int64) bool, rising bool) (int64, bool) {
 				return 0, false
 			}
 		}
-		for lo < hi {
-			if mid := (lo + hi) / 2; try(p.endOf(mid)) {
-				hi = mid
-			} else {
-				lo = mid + 1
-			}
-		}
+		lo += sort.Search(hi-lo, func(i int) bool { return try(p.endOf(lo + i)) })
 		return p.endOf(lo), try(p.endOf(lo))
 	}
 	for t, ok := p.nextEnd(n, p.clock); ok; t, ok = p.nextEnd(n, t) {

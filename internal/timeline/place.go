@@ -34,12 +34,12 @@ type Job struct {
 	soonest int64         // before that second there is no room, even for it alone
 }
 
-// within reports whether a place of the other would do for the job.
-func (j *Job) within(o *Job) bool {
-	if j.Nodes > o.Nodes || j.Length > o.Length || j.Contiguous && !o.Contiguous || j.All > 0 && j.Most < o.Most {
+// within reports whether the nodes of a place of the other would do for the job.
+func (j *Job) within(o *Job, kinds int) bool {
+	if j.Nodes > o.Nodes || j.Contiguous && !o.Contiguous || j.All > 0 && j.Most < o.Most {
 		return false
 	}
-	for k := range j.Per {
+	for k := range kinds {
 		if j.Per[k] > o.Per[k] || j.Rate[k] > o.Rate[k] || j.sums[k] > o.sums[k] {
 			return false
 		}
@@ -87,14 +87,19 @@ func (x *placer) fits(t *table, i, e int, j *Job) bool {
 			x.asked = append(x.asked, asked{spread(per), k * t.words})
 		}
 	}
-	x.fit, x.some = slices.Grow(x.fit[:0], t.words)[:t.words], x.some[:0]
-	for w := range x.fit {
-		x.fit[w], x.some = high, append(x.some, int32(w))
+	row, need, n := t.row(i, 0), spread(j.Per[0]), 0
+	x.fit, x.some = slices.Grow(x.fit[:0], t.words)[:t.words], slices.Grow(x.some[:0], t.words)[:t.words]
+	for w, has := range row {
+		m := atLeast(has, need)
+		if len(j.Mask) > 0 {
+			m &= j.Mask[w]
+		}
+		x.fit[w], x.some[n] = m, int32(w)
+		n += int((m | -m) >> 63)
 	}
-	copy(x.fit, j.Mask)
-	nodes := x.narrow(t, t.slots[i])
+	x.some = x.some[:n]
 	x.work += int64((len(x.asked) + 1) * t.words)
-	if nodes < j.Nodes {
+	if !x.narrow(t, t.slots[i], x.asked[1:], j.Nodes) {
 		return false
 	}
 	if j.All > 0 {
@@ -105,7 +110,7 @@ func (x *placer) fits(t *table, i, e int, j *Job) bool {
 	}
 	x.work += int64(len(x.some)*len(x.asked)*(e-i-1) + t.words)
 	for _, slot := range t.slots[i+1 : e] {
-		if x.narrow(t, slot) < j.Nodes {
+		if !x.narrow(t, slot, x.asked, j.Nodes) {
 			return false
 		}
 		for k := 0; j.All > 0 && k < len(x.some); k++ {
@@ -116,10 +121,10 @@ func (x *placer) fits(t *table, i, e int, j *Job) bool {
 	return x.enough(j)
 }
 
-// narrow leaves of the nodes that suffice those that do in a slot too, and returns how many.
-func (x *placer) narrow(t *table, slot int32) (nodes int) {
+// narrow leaves of the nodes that suffice those that do in a slot too, and reports whether there are so many.
+func (x *placer) narrow(t *table, slot int32, asked []asked, nodes int) bool {
 	fit := x.fit
-	for _, a := range x.asked {
+	for _, a := range asked {
 		row, some, n := t.lanes[int(slot)*t.kinds*t.words+a.at:][:len(fit)], x.some, 0
 		for _, w := range some { // without a branch on what they have
 			m := fit[w] & ((row[w] | high) - a.need)
@@ -128,10 +133,12 @@ func (x *placer) narrow(t *table, slot int32) (nodes int) {
 		}
 		x.some = some[:n]
 	}
-	for _, w := range x.some {
-		nodes += int(fit[w] >> (laneBits - 1) * ones >> (64 - laneBits))
+	if nodes -= len(x.some); nodes > 0 { // there is one at least in each
+		for _, w := range x.some {
+			nodes -= bits.OnesCount64(fit[w]) - 1
+		}
 	}
-	return nodes
+	return nodes <= 0
 }
 
 // enough reports whether the nodes that are left do, of which there are as many as it asks for.

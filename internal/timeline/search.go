@@ -45,20 +45,21 @@ type Search struct {
 	first      Values // of the plan as they came
 	near       int64  // the first of the seconds that the last step of base stands for
 	fixed      int
-	inside     []bool  // by two jobs: a place of the second would do for the first; none before it is known
-	lower      []int64 // by job: it can't start before that second in the plan that is made
-	from       int     // the first step of plan at which any job may start
-	least      int     // what each job takes of the first kind
-	weighed    bool    // their weights differ
+	inside     []bool   // by two jobs: a place of the second would do for the first; none before it is known
+	lower      []int64  // by job: it can't start before that second in the plan that is made
+	from       int      // the first step of plan at which any job may start
+	least      int      // what each job takes of the first kind
+	worse      []uint64 // by job: bits of those inside of lesser weight
+	before     []uint64 // of those that come before a job, the same
 	random     *rand.Rand
 	source     rand.PCG
 	best       []int32
 	starts     []int64 // by job, in the plan that is best; empty if none was made
 	tried      []int64 // the same in the plan that was made last
 	bestCost   float64
-	at, try    []int32 // the order whose neighbours are tried, and one of these
-	keyed      []keyed
-	orders     []int32 // as they came, and those that were sorted, one after the other
+	at, try    []int32   // the order whose neighbours are tried, and one of these
+	key        []float64 // by job
+	orders     []int32   // as they came, and those that were sorted, one after the other
 	stop       func() bool
 }
 
@@ -102,16 +103,22 @@ func (s *Search) Order(fixed int, o Options, seed uint64, stop func() bool) []in
 // find sets s.best to the best order that it finds.
 func (s *Search) find(seed uint64) {
 	s.Evaluated, s.placer.work = 0, 0
-	s.inside, s.least, s.weighed = s.inside[:0], math.MaxInt, false
+	s.inside, s.least = s.inside[:0], math.MaxInt
+	asked := int64(0) // the work to find the soonest start of the last one
 	for i := range s.Jobs {
 		j := &s.Jobs[i]
 		j.count(s.base.kinds)
 		s.least = min(s.least, j.sums[0])
-		s.weighed = s.weighed || j.Weight != s.Jobs[0].Weight
+		if i > 0 && j.within(&s.Jobs[i-1], s.base.kinds) && s.Jobs[i-1].within(j, s.base.kinds) {
+			j.soonest, s.placer.work = s.Jobs[i-1].soonest, s.placer.work+asked
+			continue
+		}
+		asked = -s.placer.work
 		at := sort.Search(len(s.base.at), func(i int) bool { return s.placer.fits(&s.base, i, i+1, j) })
 		if j.soonest = Never; at < len(s.base.at) {
 			j.soonest = s.base.at[at]
 		}
+		asked += s.placer.work
 	}
 	s.firstCome()
 	s.best, s.starts = append(s.best[:0], s.try...), s.starts[:0]
@@ -126,9 +133,15 @@ func (s *Search) find(seed uint64) {
 	if len(s.Jobs) < s.fixed+2 || slices.Max(s.tried) == s.base.at[0] {
 		return // nobody waits
 	}
+	words := (len(s.Jobs) + 63) / 64
+	s.worse = append(s.worse[:0], make([]uint64, len(s.Jobs)*words)...)
 	for i := range s.Jobs {
 		for k := range s.Jobs {
-			s.inside = append(s.inside, i != k && s.Jobs[i].within(&s.Jobs[k]))
+			j, o := &s.Jobs[i], &s.Jobs[k]
+			s.inside = append(s.inside, i != k && j.Length <= o.Length && j.within(o, s.base.kinds))
+			if o.Weight < j.Weight && s.inside[len(s.inside)-1] {
+				s.worse[i*words+k/64] |= 1 << (k % 64)
+			}
 		}
 	}
 	s.bestCost, _ = s.cost(&s.first)
@@ -147,29 +160,30 @@ func (s *Search) find(seed uint64) {
 
 // unpassed puts a job before the first of lesser weight whose place would do for it.
 func (s *Search) unpassed(order []int32) {
-	for to, least := s.fixed, math.Inf(1); s.weighed && to < len(order); to++ {
-		job, inside := &s.Jobs[order[to]], s.inside[int(order[to])*len(order):]
-		worse := func(i int32) bool { return s.Jobs[i].Weight < job.Weight && inside[i] }
-		if least < job.Weight { // of those before it
-			if at := slices.IndexFunc(order[s.fixed:to], worse); at >= 0 {
+	words := len(s.worse) / len(order)
+	s.before = append(s.before[:0], make([]uint64, words)...)
+	for to := s.fixed; to < len(order); to++ {
+		job := int(order[to])
+		worse := s.worse[job*words:][:words]
+		for w, m := range worse {
+			if m&s.before[w] != 0 {
+				at := slices.IndexFunc(order[s.fixed:to], func(i int32) bool { return worse[i/64]>>(i%64)&1 == 1 })
 				move(order, to, s.fixed+at)
+				break
 			}
 		}
-		least = min(least, job.Weight)
+		s.before[job/64] |= 1 << (job % 64)
 	}
 }
 
 // sorted sets s.try to an order: the fixed jobs, and the others by key, equals as they came.
 func (s *Search) sorted(key func(*Job, float64) float64, horizon float64) {
-	s.keyed = s.keyed[:0]
-	for i := s.fixed; i < len(s.Jobs); i++ {
-		s.keyed = append(s.keyed, keyed{key(&s.Jobs[i], horizon), int32(i)})
+	s.key = s.key[:0]
+	for i := range s.Jobs {
+		s.key = append(s.key, key(&s.Jobs[i], horizon))
 	}
-	slices.SortFunc(s.keyed, func(a, b keyed) int { return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.job, b.job)) })
 	s.firstCome()
-	for k := range s.keyed {
-		s.try[s.fixed+k] = s.keyed[k].job
-	}
+	slices.SortFunc(s.try[s.fixed:], func(a, b int32) int { return cmp.Or(cmp.Compare(s.key[a], s.key[b]), cmp.Compare(a, b)) })
 }
 
 // firstCome sets s.try to the order in which the jobs came.
@@ -419,10 +433,4 @@ var keys = [...]func(j *Job, horizon float64) float64{
 // claim is core.AuctionOptions.Patience.
 func claim(j *Job, patience float64) float64 {
 	return -(j.Size + float64(j.Waited)/max(patience, 1))
-}
-
-// keyed is a job's value in an order.
-type keyed struct {
-	key float64
-	job int32
 }

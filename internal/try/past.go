@@ -347,12 +347,7 @@ var wanted = []struct {
 
 // hasGPUs reports whether the machine has GPUs.
 func (p *Past) hasGPUs() bool {
-	for _, n := range p.Machine.Nodes {
-		if n.GPUs > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Machine.Nodes, func(n nodeset.Capacity) bool { return n.GPUs > 0 })
 }
 
 // missing notes what the columns lack. Without the partition there is none to replay in, unless

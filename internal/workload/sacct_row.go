@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -76,14 +77,7 @@ func (r *Row) Has(name string) bool {
 	return ok
 }
 
-func (r *Row) hasAny(names []string) bool {
-	for _, n := range names {
-		if r.Has(n) {
-			return true
-		}
-	}
-	return false
-}
+func (r *Row) hasAny(names []string) bool { return slices.ContainsFunc(names, r.Has) }
 
 var errFreeText = errors.New("(leave out fields of free text such as JobName)")
 

@@ -6,6 +6,7 @@ package selection
 import (
 	"math/bits"
 	"slices"
+	"sort"
 
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/internal/place"
@@ -445,14 +446,8 @@ func (s *Selector) giveBack(sh *place.Spec) {
 	if upTo(bids.MaxCoresPerNode) == sh.Cores.Total {
 		return
 	}
-	lo, hi := 1, bids.MaxCoresPerNode // the most rounds that all cores allow
-	for lo < hi {
-		if mid := (lo + hi + 1) / 2; upTo(mid) <= sh.Cores.Total {
-			lo = mid
-		} else {
-			hi = mid - 1
-		}
-	}
+	// the most rounds that all cores allow
+	lo := 1 + sort.Search(bids.MaxCoresPerNode-1, func(i int) bool { return upTo(i+2) > sh.Cores.Total })
 	extra := sh.Cores.Total - upTo(lo)
 	for w, word := range s.chosen {
 		for ; word != 0; word &= word - 1 {
