@@ -14,88 +14,67 @@
 /* More GPUs than any node has; keeps numbers in range. */
 #define MOST 1024
 
-/* An element gpu[:TYPE][:COUNT] of a list of gres. */
+/* An element gpu[:TYPE]:COUNT of a list of gres. */
 typedef struct {
-	const char *end;	/* of it */
 	const char *name_end;	/* behind "gpu" */
-	const char *count;	/* behind its last ':' or '=': a count, or a type; NULL: there is none */
+	const char *count;
+	const char *end;	/* of it */
 } element_t;
 
-/* The next GPU element from *rest on, which is moved behind it. RET false if there is none */
-static bool _next_gpu(const char **rest, element_t *e)
+/* The first such element. RET false if there is none */
+static bool _find_gpus(const char *list, element_t *e)
 {
-	while (*rest && **rest) {
-		const char *at = *rest;
-
+	for (const char *at = list; at && *at; at = *e->end ? e->end + 1 : e->end) {
 		e->end = at + strcspn(at, ",");
-		*rest = *e->end ? e->end + 1 : e->end;
 		if (!strncmp(at, "gres:", 5) || !strncmp(at, "gres/", 5))
 			at += 5;
-		if (strncmp(at, "gpu", 3) || !strchr(":=,", at[3]))
+		if (strncmp(at, "gpu", 3))
 			continue;
-		e->name_end = at + 3;
-		e->count = NULL;
-		for (at = e->name_end; at < e->end; at++)
-			if ((*at == ':') || (*at == '='))
-				e->count = at + 1;
-		return true;
+		e->name_end = e->count = at + 3;
+		while (e->count + strcspn(e->count, ":=") < e->end)
+			e->count += strcspn(e->count, ":=") + 1;
+		if ((e->count > e->name_end) && strchr(":=", *e->name_end) &&
+		    (e->count < e->end) &&
+		    (strspn(e->count, "0123456789-") >= e->end - e->count))
+			return true;
 	}
 	return false;
 }
 
-/* Whether what stands for the count is one: digits and dashes. */
-static bool _is_counted(const element_t *e)
+/* The list with another number. xfree() */
+static char *_with(const char *list, const element_t *e, const char *count)
 {
-	size_t len = e->count ? e->end - e->count : 0;
-
-	return len && (strspn(e->count, "0123456789-") >= len);
+	return xstrdup_printf("%.*s%s%s", (int) (e->count - list), list, count, e->end);
 }
 
-extern char *auc_range_with_count(const char *text, uint32_t count)
+extern char *auc_range_with_count(const char *list, uint32_t count)
 {
-	const char *rest = text;
-	char *out = NULL;
+	char number[16];
 	element_t e;
 
-	while (_next_gpu(&rest, &e)) {
-		bool counted = _is_counted(&e);
-
-		xstrncat(out, text, (counted ? e.count : e.end) - text);
-		xstrfmtcat(out, "%s%u", counted ? "" : ":", count);
-		text = e.end;
-	}
-	if (out)
-		xstrcat(out, text);
-	return out;
+	snprintf(number, sizeof(number), "%u", count);
+	return _find_gpus(list, &e) ? _with(list, &e, number) : NULL;
 }
 
-/* The number of the first GPU element that has one; NULL: none has. */
-static const char *_first_count(const char *text)
+extern char *auc_range_respelled(const char *list)
 {
 	element_t e;
 
-	while (_next_gpu(&text, &e))
-		if (_is_counted(&e))
-			return e.count;
-	return NULL;
+	if (!_find_gpus(list, &e) || (*e.count == '0') || (*e.count == '-'))
+		return NULL;
+	e.end = e.count;
+	return _with(list, &e, "0");
 }
 
-extern char *auc_range_respelled(const char *text)
+extern char *auc_range_plain(const char *list)
 {
-	const char *count = _first_count(text);
+	element_t e;
 
-	if (!count || (*count == '0') || (*count == '-'))
+	if (!_find_gpus(list, &e) || (e.count[0] != '0') ||
+	    !isdigit((unsigned char) e.count[1]))
 		return NULL;
-	return xstrdup_printf("%.*s0%s", (int) (count - text), text, count);
-}
-
-extern char *auc_range_plain(const char *text)
-{
-	const char *count = _first_count(text);
-
-	if (!count || (count[0] != '0') || !isdigit((unsigned char) count[1]))
-		return NULL;
-	return xstrdup_printf("%.*s%s", (int) (count - text), text, count + 1);
+	e.end = e.count + 1;
+	return _with(list, &e, "");
 }
 
 /* [TYPE:]LOW-HIGH */
@@ -137,13 +116,9 @@ extern void auc_range_add_note_of(char **comment, const char *list,
 	auc_gpus_t range = { .low = low, .high = high };
 	element_t e;
 
-	while (_next_gpu(&list, &e)) {
-		const char *end = _is_counted(&e) ? e.count - 1 : e.end;
-
-		if (e.name_end < end)
-			snprintf(range.type, sizeof(range.type), "%.*s",
-				 (int) (end - e.name_end - 1), e.name_end + 1);
-	}
+	if (_find_gpus(list, &e) && (e.name_end + 1 < e.count))
+		snprintf(range.type, sizeof(range.type), "%.*s",
+			 (int) (e.count - e.name_end - 2), e.name_end + 1);
 	auc_range_add_note(comment, &range);
 }
 

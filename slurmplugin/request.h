@@ -41,17 +41,13 @@ typedef struct aucsched_gpus auc_gpus_t;
 #define AUC_TYPE_SIZE sizeof(((auc_gpus_t *) NULL)->type)
 
 /*
- * The list with every GPU element's number, or range, replaced by count.
- * RET new string, caller must xfree(); NULL if there is no GPU element
+ * A list of gres with another number of GPUs, that of the first element gpu[:TYPE]:COUNT; or with the number
+ * spelled otherwise, gpu:01 for gpu:1, and back.
+ * RET new string, caller must xfree(); NULL if there is no such element, or it is spelled so already
  */
-extern char *auc_range_with_count(const char *text, uint32_t count);
-
-/*
- * The list with a GPU element's number spelled otherwise, gpu:01 for gpu:1; and back.
- * RET new string, caller must xfree(); NULL if there is nothing to spell so, or it is already
- */
-extern char *auc_range_respelled(const char *text);
-extern char *auc_range_plain(const char *text);
+extern char *auc_range_with_count(const char *list, uint32_t count);
+extern char *auc_range_respelled(const char *list);
+extern char *auc_range_plain(const char *list);
 
 /* The noted range, false if there is none. IN comment - may be NULL */
 extern bool auc_range_read_note(const char *comment, auc_gpus_t *range);

@@ -43,8 +43,9 @@ static void _test_count(void)
 		{ "gres:gpu:1-3", "gres:gpu:2" },
 		{ "gres/gpu:7", "gres/gpu:2" },
 		{ "gpu:a100:1-3,license:1-3", "gpu:a100:2,license:1-3" },
-		{ "gpu", "gpu:2" },
-		{ "gpu:a100", "gpu:a100:2" },
+		{ "x,gpu:a:3,gpu:b:4", "x,gpu:a:2,gpu:b:4" },
+		{ "gpu,gpux:3,gpu:b:4", "gpu,gpux:3,gpu:b:2" },
+		{ "gpu", NULL }, { "gpu:a100", NULL }, { "gpu:,x:1", NULL },
 		{ "license:1", NULL },
 		{ NULL, NULL },
 	};
@@ -100,7 +101,6 @@ static void _test_note_of(void)
 		{ "gres:gpu:1", "auc:gpu=1-3" },
 		{ "gres:gpu:a100:1", "auc:gpu=a100:1-3" },
 		{ "license:2,gres/gpu:v100-pcie:01", "auc:gpu=v100-pcie:1-3" },
-		{ "gpu:a100", "auc:gpu=a100:1-3" },
 		{ "license:a:1", "auc:gpu=1-3" },
 		{ "gpu", "auc:gpu=1-3" },
 	};
