@@ -429,12 +429,6 @@ static void _extend_claim(void)
 		2 * paced_ms * 1000;
 }
 
-static void _look_at_files(void)
-{
-	if (snapshot.in.stores_len)
-		_keep_files(false);
-}
-
 /* Without a job in the queue: who runs reads files all the same. */
 static void _only_look_at_files(void)
 {
@@ -442,7 +436,7 @@ static void _only_look_at_files(void)
 
 	if (snapshot.in.stores_len &&
 	    !auc_library_decide(&library, &snapshot.in, &out))
-		_look_at_files();
+		_keep_files(false);
 }
 
 /* What the library has left out it says of the first; the log says whose that is, once. */
@@ -475,7 +469,7 @@ static bool _decide(struct aucsched_output *out)
 		      library.error);
 	_note_faults(out);
 	status.late_cycles += out->late;
-	_look_at_files();
+	_keep_files(false);
 	return true;
 }
 
@@ -901,7 +895,6 @@ static void __attribute__((constructor)) _make(void)
 	auc_cond_init(&cycles.wake);
 }
 
-/* The caller may hold locks of slurmctld's. */
 extern int auc_agent_start(void)
 {
 	slurm_mutex_lock(&cycles.lock);

@@ -164,19 +164,23 @@ static int _add_holder(holder_t *holders, int len, holder_t holder)
 	return len + 1;
 }
 
-/* What somebody has of a QOS. */
-static int _add_part(holder_t *holders, int len, kind_t kind, uint32_t qos,
-		     uint32_t sub, slurmdb_used_limits_t *used,
-		     const uint64_t *tres_limits, const uint64_t *run_limits,
-		     uint32_t jobs_limit)
-{
-	return _add_holder(holders, len, (holder_t) {
-		.kind = kind, .id = qos, .sub = sub, .tres = used->tres,
-		.run_secs = auc_used_run_secs(used), .jobs = &used->jobs,
-		.tres_limits = tres_limits, .run_limits = run_limits,
-		.jobs_limit = jobs_limit, .own_jobs_limit = INFINITE,
-		.nodes = used->node_bitmap });
-}
+/* What somebody has of a QOS, if that is limited. Slurm's function USED notes whom it is asked about. */
+#define ADD_PART(KIND, SUB, USED, of)					\
+	if (_is_limited(qos->max_tres_##of##_ctld,			\
+			qos->max_tres_run_mins_##of##_ctld,		\
+			qos->max_jobs_##of)) {				\
+		slurmdb_used_limits_t *used = USED;			\
+									\
+		len = _add_holder(holders, len, (holder_t) {		\
+			.kind = KIND, .id = qos->id, .sub = SUB,	\
+			.tres = used->tres, .jobs = &used->jobs,	\
+			.run_secs = auc_used_run_secs(used),		\
+			.tres_limits = qos->max_tres_##of##_ctld,	\
+			.run_limits = qos->max_tres_run_mins_##of##_ctld, \
+			.jobs_limit = qos->max_jobs_##of,		\
+			.own_jobs_limit = INFINITE,			\
+			.nodes = used->node_bitmap });			\
+	}
 
 static int _add_qos(holder_t *holders, int len, const job_record_t *job_ptr,
 		    slurmdb_qos_rec_t *qos)
@@ -197,26 +201,10 @@ static int _add_qos(holder_t *holders, int len, const job_record_t *job_ptr,
 		.run_limits = qos->grp_tres_run_mins_ctld,
 		.jobs_limit = qos->grp_jobs, .own_jobs_limit = INFINITE,
 		.nodes = usage->grp_node_bitmap });
-	/* Slurm's functions note whom they are asked about. */
-	if (_is_limited(qos->max_tres_pa_ctld, qos->max_tres_run_mins_pa_ctld,
-			qos->max_jobs_pa))
-		len = _add_part(holders, len, QOS_ACCOUNT, qos->id,
-				above ? above->id : assoc->id,
-				acct_policy_get_acct_used_limits(
-					&usage->acct_limit_list, assoc->acct),
-				qos->max_tres_pa_ctld,
-				qos->max_tres_run_mins_pa_ctld,
-				qos->max_jobs_pa);
-	if (_is_limited(qos->max_tres_pu_ctld, qos->max_tres_run_mins_pu_ctld,
-			qos->max_jobs_pu))
-		len = _add_part(holders, len, QOS_USER, qos->id,
-				job_ptr->user_id,
-				acct_policy_get_user_used_limits(
-					&usage->user_limit_list,
-					job_ptr->user_id),
-				qos->max_tres_pu_ctld,
-				qos->max_tres_run_mins_pu_ctld,
-				qos->max_jobs_pu);
+	ADD_PART(QOS_ACCOUNT, above ? above->id : assoc->id,
+		 acct_policy_get_acct_used_limits(&usage->acct_limit_list, assoc->acct), pa)
+	ADD_PART(QOS_USER, job_ptr->user_id,
+		 acct_policy_get_user_used_limits(&usage->user_limit_list, job_ptr->user_id), pu)
 	return len;
 }
 
