@@ -222,13 +222,17 @@ func (t *Table) addGPUs(w int, m uint64, k int) {
 // in either are down. All tables are of the same machine, and t may be a or b.
 func (t *Table) SetLeast(first, last int, a, b *Table) {
 	t.setLeastShares(first, last, a, b) // which looks at the GPUs that they have
+	t.setLeastOf(first, last, a, b)
+	s := Segment{First: int32(first), Last: int32(last)}
+	if first == last && t.Up(first) == (a.Up(first) && b.Up(first)) { // mostly: then there is no run
+		t.put(first, Capacity{min(a.cores[first], b.cores[first]), min(a.gpus[first], b.gpus[first])})
+		last = first - 1
+	}
 	for n := first; n <= last; n++ {
 		t.cores[n] = min(a.cores[n], b.cores[n])
 		t.gpus[n] = min(a.gpus[n], b.gpus[n])
 	}
-	t.setLeastOf(first, last, a, b)
-	s := Segment{First: int32(first), Last: int32(last)}
-	for w := first >> 6; w <= last>>6; w++ {
+	for w := first >> 6; w <= last>>6 && first <= last; w++ {
 		m := s.within(w)
 		t.down[w] = t.down[w]&^m | (a.down[w]|b.down[w])&m
 		t.plane.setLeast(w, m, &a.plane, &b.plane)

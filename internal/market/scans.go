@@ -84,9 +84,8 @@ func (c *scanCache) get(k scanKey, t *nodeset.Table) *scan {
 		for n := range s.sets {
 			s.bySize = append(s.bySize, int32(n))
 		}
-		slices.SortFunc(s.bySize, func(a, b int32) int {
-			return cmp.Or(cmp.Compare(s.sets[a].Cores, s.sets[b].Cores), cmp.Compare(a, b))
-		})
+		key := func(n int32) int64 { return s.sets[n].Cores*nodeset.MaxNodes + int64(n) } // of equals the first
+		slices.SortFunc(s.bySize, func(a, b int32) int { return cmp.Compare(key(a), key(b)) })
 	}
 	return s
 }

@@ -149,9 +149,8 @@ func (p *Placer) fewestSets(s *Spec, t *nodeset.Table) bool {
 		return false
 	}
 	p.order = append(p.order[:0], p.sets...)
-	slices.SortFunc(p.order, func(a, b nodeset.Set) int {
-		return cmp.Or(cmp.Compare(b.Cores, a.Cores), cmp.Compare(a.First, b.First))
-	})
+	key := func(x nodeset.Set) int64 { return int64(x.First) - x.Cores*nodeset.MaxNodes } // of equals the first
+	slices.SortFunc(p.order, func(a, b nodeset.Set) int { return cmp.Compare(key(a), key(b)) })
 	ok := p.fillFrom(s, t, p.order)
 	sortSpans(p.spans)
 	return ok
