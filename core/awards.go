@@ -157,7 +157,7 @@ func (a *awards) decideOther(s *Snapshot, d *Decision, in *stages, p *Plan) erro
 	}
 	err := a.left.fillRead(s, job, d, p)
 	if asked := s.Pending[d.Job]; err == nil && !d.Start && job != asked {
-		job = w.widen(asked, math.Inf(1))
+		*d, job = Decision{Job: d.Job}, w.widen(asked, math.Inf(1))
 		w.normal.read(job)
 		err = a.left.fillRead(s, job, d, p)
 	}
