@@ -72,7 +72,7 @@ func (c *Cluster) copyState(w *scratch) (at time.Time, err error) {
 	for _, job := range c.running {
 		if len(job.held) > 0 && job.id != "" { // its nodes may all be gone
 			s.Running = append(s.Running, Running{ID: job.ofJob().id, End: job.ofJob().end, Segs: job.held, Uses: job.uses,
-				Charges: job.counts, Price: job.price, Class: job.class, Exempt: job.exempt})
+				Eligible: job.ofJob().eligible(), Charges: job.counts, Price: job.price, Class: job.class, Exempt: job.exempt})
 			w.running = append(w.running, job)
 		}
 	}

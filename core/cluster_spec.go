@@ -284,6 +284,14 @@ func (c *clusterJob) name() {
 	c.job = &job
 }
 
+// eligible are the nodes that the job names first; nil: all.
+func (c *clusterJob) eligible() nodeset.Mask {
+	if len(c.on) == 0 || c.on[0] == nil {
+		return nil
+	}
+	return c.on[0].mask
+}
+
 // nameQueue gives jobs of the queue masks of the nodes of now, if those have changed.
 func (c *Cluster) nameQueue() {
 	m := &c.machine

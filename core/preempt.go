@@ -815,8 +815,9 @@ func (d *Decision) running(s *Snapshot) (parts []Running) {
 	way, _ := job.Way(d.Alternative)
 	for k := range d.parts() {
 		segs, uses := d.part(k)
+		r := place.PartOf(&way, k)
 		parts = append(parts, Running{ID: job.ID, End: s.Now + job.TimeLimit, Segs: segs, Uses: uses,
-			Charges: place.PartOf(&way, k).Charges})
+			Eligible: r.Eligible, Charges: r.Charges})
 	}
 	return parts
 }

@@ -114,7 +114,7 @@ type recalled struct {
 }
 
 // endless is in how many seconds nothing ends: what comes back only then is not waited for.
-const endless = NoTimeLimit / 2
+const endless = place.Endless
 
 // reset starts from a snapshot in which nothing starts and nothing is reserved, with quotas in these
 // units; nil: in ones.

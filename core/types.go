@@ -57,6 +57,8 @@ type Running struct {
 	// parts has an element for each, with the same ID; one of them has Charges and Price.
 	Segs []nodeset.Segment
 	Uses nodeset.Uses
+	// Eligible are the nodes that it could have used, nil for any: what is usual is told by it.
+	Eligible nodeset.Mask
 	// Charges are what the job counts against quotas until it ends. Quota.Left is without it.
 	// Without Charges nothing is expected to come back.
 	Charges nodeset.Uses

@@ -270,6 +270,7 @@ func (t *Table) CopyFrom(o *Table) {
 // it, whatever o has.
 func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int, coreless bool) {
 	var buf [64]Capacity
+	t.of = o
 	least := uint16(0)
 	if coreless {
 		gpus, least = 0, 1
@@ -289,9 +290,6 @@ func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int, corele
 				u.PerGPU = 0
 			}
 			u.limitAll(room, o.more[u.Row].free[first:end], gpus)
-			if u.Row == o.shared.resource-1 {
-				t.setSpare(o, first, end-1, u.PerNode)
-			}
 		}
 		t.putWord(first, room)
 		first = end

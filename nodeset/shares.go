@@ -4,7 +4,6 @@ package nodeset
 
 import (
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -251,24 +250,11 @@ func (t *Table) setLeastShares(first, last int, a, b *Table) {
 	}
 }
 
-// setSpare notes what is left over of the bin where a share fits tightest, for the nodes first to
-// last of o.
-func (t *Table) setSpare(o *Table, first, last int, share int64) {
-	if len(t.spare) != t.Len() {
-		t.spare = append(t.spare[:0], make([]int32, t.Len())...)
+// Unlimited returns the table that LimitFrom has last limited to t, and t itself if there is none. It
+// has the GPUs in shared use.
+func (t *Table) Unlimited() *Table {
+	if t.of != nil {
+		return t.of
 	}
-	for n := first; n <= last; n++ {
-		least := int32(math.MaxInt32)
-		for _, l := range o.shared.left[o.shared.start[n]:o.shared.start[n+1]] {
-			if l != none && int64(l) >= share {
-				least = min(least, l-int32(share))
-			}
-		}
-		t.spare[n] = least
-	}
+	return t
 }
-
-// Spare returns, by node, what the tightest bin in use would have left over after the share for
-// which LimitFrom made the table, math.MaxInt32 if no bin has room. It is empty for other tables.
-// The table owns it: do not change it.
-func (t *Table) Spare() []int32 { return t.spare }

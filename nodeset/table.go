@@ -35,7 +35,7 @@ type Table struct {
 	freeCores, freeGPUs int64
 	more                []resource // beside cores and GPUs
 	shared              shares     // GPUs in shared use; the zero one where there are none
-	spare               []int32    // by node: see Spare; empty in other tables
+	of                  *Table     // see Unlimited; nil: none
 }
 
 // resource is a countable resource of the nodes beside cores and GPUs: memory, GPUs of one type,
@@ -244,7 +244,7 @@ func (t *Table) CopyFreeFrom(o *Table) {
 	t.having = copyRows(t.having, o.having)
 	t.freeCores, t.freeGPUs = o.freeCores, o.freeGPUs
 	t.more, t.shared.resource = t.more[:0], 0
-	t.spare = append(t.spare[:0], o.spare...)
+	t.of = o.of
 }
 
 func copyRows(dst, src [][]uint64) [][]uint64 {

@@ -92,10 +92,12 @@ func (a *auction) jobOf(r *frag.Request, unit int, masks map[uint64]nodeset.Mask
 	return j
 }
 
+// never is beyond all that counts.
+const never = 1 << 50
+
 // decide places a batch.
 func (a *auction) decide(batch []seat) error {
 	s := &a.snapshot
-	s.Now++
 	a.queue, a.seats, s.Pending = a.queue[:0], a.seats[:0], s.Pending[:0]
 	for i := range batch {
 		b := &batch[i]
@@ -122,7 +124,7 @@ func (a *auction) decide(batch []seat) error {
 		b := a.seats[d.Job]
 		b.node = int(d.Segs[0].First)
 		b.taken = a.gpus(b.node, d.Segs[0])
-		r := core.Running{ID: a.queue[d.Job].ID, End: s.Now + core.NoTimeLimit, Segs: d.Segs, Uses: d.Uses}
+		r := core.Running{ID: a.queue[d.Job].ID, End: never, Segs: d.Segs, Uses: d.Uses, Eligible: a.queue[d.Job].Eligible}
 		s.Running = append(s.Running, r)
 	}
 	return nil

@@ -22,7 +22,7 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 	best := 0
 	for i := range n {
 		g.drafts = g.drafts[:i+1]
-		enough := i > 0 && bestOnly && g.drafts[best].lost == 0
+		enough := i > 0 && (bestOnly && g.drafts[best].lost == 0 || g.alone())
 		if enough || (i > 0 && g.opts.stopped()) || !g.orderDraft(i, best) {
 			g.drafts = g.drafts[:i]
 			break
@@ -36,6 +36,11 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 		g.drafts[0], g.drafts[best] = g.drafts[best], g.drafts[0]
 		g.drafts = g.drafts[:1]
 	}
+}
+
+// alone reports whether all drafts are the same: there is one job, which can be met in one way.
+func (g *Generator) alone() bool {
+	return len(g.variants) == 1 && g.specs[0].GPUs.PerNode.Min == g.specs[0].GPUs.PerNode.Max && g.specs[0].Parts == nil
 }
 
 // orderDraft sets the order of draft i: queue order as Slurm goes, the jobs with most special

@@ -168,6 +168,10 @@ func (g *Generator) bidParts(j int) {
 func (g *Generator) bidBest(j int) {
 	a, s := &g.variants[j], &g.specs[j]
 	t := g.viewOf(j)
+	if len(a.Fixed) > 0 && g.opts.Prices.Sees(a.Limit) { // by prices too, and beside others
+		g.cheapest = append(g.cheapest, g.book.JobStart[j])
+		return
+	}
 	g.placer.By(g.opts.Prices, a.Limit)
 	for k := min(s.GPUs.PerNode.Max, t.MaxGPUs()); k >= s.GPUs.PerNode.Min; k-- {
 		from, ok := len(g.book.Segs), false

@@ -2,7 +2,11 @@
 
 package place
 
-import "github.com/aucsched/aucsched/nodeset"
+import (
+	"math"
+
+	"github.com/aucsched/aucsched/nodeset"
+)
 
 // offer is what speaks against a node for a job of one node. A start makes GPUs useless there,
 // leaves over so much of a shared GPU, and takes of so many free cores.
@@ -21,33 +25,53 @@ func (x offer) before(y offer) bool {
 	return x.cores < y.cores
 }
 
-// one is the node of p.sets against which least speaks for s, of equals the first.
-func (p *Placer) one(s *Spec, t *nodeset.Table, gpus int) (node int, ok bool) {
+// one is the node of p.sets against which least speaks for s, of equals the first. bin is the GPU that
+// is to be shared there; 0: none, or where the share fits tightest.
+func (p *Placer) one(s *Spec, t *nodeset.Table, gpus int) (node int, bin uint8, ok bool) {
 	var best offer
-	free, spare := t.FreeCores(), t.Spare()
-	share := int64(0)
-	if len(spare) > 0 && p.prices != nil {
-		share = p.prices.base.ShareOf(s.More())
+	free, of := t.FreeCores(), t.Unlimited()
+	share := of.ShareOf(s.More())
+	sees := p.prices.Sees(p.limit)
+	r := request{int32(s.Cores.On(1)), uint16(gpus), 0}
+	if sees && share > 0 {
+		r.share = uint16(p.prices.thousandths(s.More(), -1))
+	}
+	var cells []cell
+	if sees {
+		cells = p.prices.outlook.cells(r)
 	}
 	for _, set := range p.sets {
 		for n := int(set.First); n <= int(set.Last); n++ {
 			if int(free[n]) < s.Cores.PerNode.Min || s.most(free[n]) < s.Cores.On(1) {
 				continue
 			}
-			o := offer{cores: int32(free[n])}
-			if len(spare) > 0 {
-				o.spare = spare[n]
-			}
+			o, on := offer{cores: int32(free[n])}, uint8(0)
 			switch {
+			case sees:
+				o.cost, on = p.prices.outlook.start(cells, of, n, r, share)
 			case share > 0:
-				o.cost = p.prices.ShareCost(n, t.Free(n), s.Cores.On(1), share, o.spare, p.limit)
+				o.spare = spareOf(of, n, share)
+				if p.prices != nil {
+					o.cost = p.prices.ShareCost(n, t.Free(n), s.Cores.On(1), share, o.spare, p.limit)
+				}
 			case p.prices != nil:
 				o.cost = p.prices.Cost(n, t.Free(n), s.Cores.On(1), gpus, p.limit)
 			}
 			if !ok || o.before(best) {
-				best, node, ok = o, n, true
+				best, node, bin, ok = o, n, on, true
 			}
 		}
 	}
-	return node, ok
+	return node, bin, ok
+}
+
+// spareOf is what the GPU in shared use of node n has left over on which a share fits tightest,
+// math.MaxInt32 if none has as much.
+func spareOf(t *nodeset.Table, n int, share int64) int32 {
+	if bin := t.ChooseBin(n, share, nil); bin > 0 {
+		if left, inUse := t.BinFree(n, bin); inUse {
+			return int32(left - share)
+		}
+	}
+	return math.MaxInt32
 }

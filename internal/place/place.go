@@ -111,13 +111,15 @@ func (p *Placer) placeAmong(dst []nodeset.Segment, t *nodeset.Table, s *Spec, gp
 			return dst, false
 		}
 	}
-	if share := len(t.Spare()) > 0; share || p.prices.Priced(s) {
-		n, ok := p.one(s, t, gpus)
+	if p.prices.Priced(s) || t.Unlimited().ShareOf(s.More()) > 0 {
+		n, bin, ok := p.one(s, t, gpus)
 		if !ok {
 			return dst, false
 		}
 		p.spans = append(p.spans[:0], Span{n, n})
-		return p.Spread(dst, t, s, p.spans, l, gpus), true
+		dst = p.Spread(dst, t, s, p.spans, l, gpus)
+		dst[len(dst)-1].Bin = bin
+		return dst, true
 	}
 	return p.placeOn(dst, t, s, l, gpus)
 }

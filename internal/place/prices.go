@@ -5,6 +5,7 @@ package place
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/aucsched/aucsched/nodeset"
@@ -31,9 +32,10 @@ const farthest = 1 << 32
 // cores and GPUs for whole requests, much as in F of Weng et al. ("Beware of Fragmentation", USENIX
 // ATC'23). Theirs is of one moment, this one of the whole time for which the job holds its node.
 // What the node's other jobs hold comes free during that time: a start that does not outlast them
-// makes little useless. All is in integers.
+// makes little useless. What is shared counts the rest of its GPU. A start that never ends costs what the
+// outlook says, where GPUs are shared or not all will do for all. All is in integers.
 //
-// Reset, Hold and Settle fill it, in this order; its memory is reused.
+// Reset, Hold, Ask and Settle fill it, in this order; its memory is reused.
 type Prices struct {
 	now    int64
 	base   *nodeset.Table // what is free now
@@ -43,8 +45,20 @@ type Prices struct {
 	frees  []free
 	first  []int32 // by node: one more than the index in frees of what comes free there first; 0: nothing does
 	kinds  []Kind
-	weight int64 // of all kinds
+	weight int64       // of all kinds
+	sums   []sumOfKind // by GPUs
+
+	asks    []ask
+	run     int // of asks, the first: what runs
+	masks   Masks
+	number  map[*nodeset.Mask]int32
+	apart   []*nodeset.Mask // those of asks, by number
+	outlook outlook
+	sees    bool // the outlook knows what endless starts cost
 }
+
+// sumOfKind is what all requests for nodes of so many GPUs ask for.
+type sumOfKind struct{ nodes, cores float64 }
 
 // hold is what a running job has.
 type hold struct {
@@ -60,46 +74,181 @@ type free struct {
 	next  int32 // as Prices.first
 }
 
-// Reset begins at second now, when so much is free and nothing has been told to run. base must not
-// change while p is used; Up of its nodes must be as in all tables that jobs are placed on. There
-// are at most MaxKinds kinds, in any order.
-func (p *Prices) Reset(now int64, base *nodeset.Table, kinds []Kind) {
-	p.now, p.base, p.holds, p.bins = now, base, p.holds[:0], p.bins[:0]
-	p.kinds, p.weight = append(p.kinds[:0], kinds...), 0
-	for i := range p.kinds {
-		k := &p.kinds[i]
-		k.Cores = min(k.Cores, math.MaxUint16+1) // more than any node has
-		p.weight += k.Weight
+// Reset begins at second now, when so much is free and nothing has been told. base must not change
+// while p is used; Up of its nodes must be as in all tables that jobs are placed on.
+func (p *Prices) Reset(now int64, base *nodeset.Table) {
+	p.now, p.base, p.holds, p.bins, p.asks, p.run = now, base, p.holds[:0], p.bins[:0], p.asks[:0], 0
+	p.sees = false
+	p.sums = append(p.sums[:0], make([]sumOfKind, base.MaxGPUs()+1)...)
+	p.masks.Reset()
+	if p.apart = p.apart[:0]; p.number == nil {
+		p.number = make(map[*nodeset.Mask]int32)
 	}
+	clear(p.number)
 }
 
-// Hold says what a job holds until second end, the share of a GPU that its segments name included.
-// The slice stays the caller's, and is not kept beyond Settle.
-func (p *Prices) Hold(segs []nodeset.Segment, end int64) {
+// Hold says what a job holds until second end, with these uses of further resources, and which nodes
+// it could have used; nil: any. The slices stay the caller's, and are not kept beyond Settle.
+func (p *Prices) Hold(segs []nodeset.Segment, uses nodeset.Uses, eligible *nodeset.Mask, end int64) {
 	end = max(end, p.now+1)
-	p.holds = append(p.holds, hold{end, segs})
+	if end-p.now < farthest { // while it counts
+		p.holds = append(p.holds, hold{end, segs})
+	}
 	for _, s := range segs {
 		if s.Bin != 0 {
 			p.bins = append(p.bins, sharedGPU{s.First, s.Bin, end})
 		}
+		p.count(int(s.GPUs), s.Len(), s.Len()*int(s.Cores))
+		p.ask(int(s.Cores), int(s.GPUs), p.thousandths(uses, int(s.First)), eligible, s.Len())
+	}
+	p.run = len(p.asks)
+}
+
+// Ask says what a waiting job asks for, of one part, and for how long.
+func (p *Prices) Ask(s *Spec, limit int64) {
+	p.sees = p.sees || limit >= Endless
+	p.count(s.GPUs.PerNode.Min, s.Nodes.Min, int(s.LeastCores()))
+	p.ask(int(s.LeastCores())/max(s.Nodes.Min, 1), s.GPUs.PerNode.Min, p.thousandths(s.More(), -1), s.Eligible, s.Nodes.Min)
+}
+
+func (p *Prices) count(gpus, nodes, cores int) {
+	if gpus > 0 && gpus < len(p.sums) {
+		p.sums[gpus].nodes += float64(nodes)
+		p.sums[gpus].cores += float64(cores)
 	}
 }
 
-// Settle is called when all running jobs have been told.
+func (p *Prices) ask(cores, gpus, share int, eligible *nodeset.Mask, nodes int) {
+	a := ask{request{int32(min(cores, math.MaxUint16+1)), uint16(min(gpus, math.MaxUint8)), uint16(share)}, 0, int32(nodes)}
+	if eligible != nil {
+		m := p.masks.Of(eligible)
+		if a.mask = p.number[m]; a.mask == 0 {
+			p.apart = append(p.apart, m)
+			a.mask = int32(len(p.apart))
+			p.number[m] = a.mask
+		}
+	}
+	p.asks = append(p.asks, a)
+}
+
+// thousandths are those of a GPU of node n that uses take a share of, or of the largest one; 0: none.
+func (p *Prices) thousandths(uses nodeset.Uses, n int) int {
+	share := p.base.ShareOf(uses)
+	if share == 0 {
+		return 0
+	}
+	r, _ := p.base.Shares()
+	size := p.base.TotalOf(r)
+	of := size[max(n, 0)]
+	if n < 0 {
+		of = slices.Max(size)
+	}
+	return int(min((share*whole+of-1)/max(of, 1), whole))
+}
+
+// Settle is called when all has been told.
 func (p *Prices) Settle() {
+	p.weigh()
 	p.settleBins()
 	slices.SortStableFunc(p.holds, func(a, b hold) int { return cmp.Compare(a.end, b.end) })
 	p.frees, p.first = p.frees[:0], append(p.first[:0], make([]int32, p.base.Len())...)
-	for _, h := range slices.Backward(p.holds) {
+	for i, h := range slices.Backward(p.holds) {
 		for _, s := range h.segs {
 			for n := s.First; n <= s.Last; n++ {
 				p.frees = append(p.frees, free{h.end, s.Cores, s.GPUs, p.first[n]})
 				p.first[n] = int32(len(p.frees))
 			}
 		}
+		p.holds[i] = hold{}
 	}
-	clear(p.holds)
+	p.look()
 }
+
+// A mix of so many requests that run is enough: of more it is the first 2^k, so that it stays as it is
+// for a while. What waits is part of it unless it is less than a part of that.
+const enough, few = 64, 16
+
+// Endless is from how many seconds on a job is taken never to end: 50 years.
+const Endless = 50 * 365 * 24 * 3600
+
+// look has the outlook look at the machine, if a job never ends and GPUs are not all the same to all.
+func (p *Prices) look() {
+	if !p.sees {
+		return
+	}
+	run, waits := p.asks[:p.run], p.asks[p.run:]
+	if len(run) >= enough {
+		run = run[:1<<(bits.Len(uint(len(run)))-1)]
+	}
+	asks := run
+	if len(waits)*few >= len(run) {
+		n := len(run)
+		copy(p.asks[n:], waits)
+		asks = p.asks[:n+len(waits)]
+	}
+	p.sees = slices.ContainsFunc(asks, func(a ask) bool {
+		return a.share > 0 || a.gpus > 0 && a.mask > 0 && p.partly(a.mask)
+	})
+	if p.sees {
+		p.outlook.begin(p.base, asks, p.apart)
+		p.outlook.settle(p.base)
+	}
+}
+
+// Sees reports whether the outlook says what a start for limit seconds costs.
+func (p *Prices) Sees(limit int64) bool { return p != nil && p.sees && limit >= Endless }
+
+// partly reports whether a mask leaves out nodes with GPUs.
+func (p *Prices) partly(mask int32) bool {
+	m := *p.apart[mask-1]
+	for n := range p.base.Len() {
+		if p.base.Total(n).GPUs > 0 && !m.Has(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// wholeNode is which part of all weights the request for all GPUs of the largest node has at least.
+// Otherwise such a node is worth nothing until somebody asks for one.
+const wholeNode = 1.0 / 32
+
+// weigh makes kinds of the sums. A kind counts as often as it comes, times its GPUs, which are idle
+// elsewhere while it finds no place. It counts times these again: of a node as much is at stake.
+// Otherwise the many small requests, which find places anywhere, drown the few large ones.
+func (p *Prices) weigh() {
+	p.kinds, p.weight = p.kinds[:0], 0
+	all, largest := 0.0, len(p.sums)-1
+	for g := range p.sums {
+		all += p.often(g)
+	}
+	if all == 0 {
+		all = 1
+	}
+	unit := MaxWeight / float64(all*(1+wholeNode))
+	for g := 1; g <= largest; g++ {
+		k, weight := Kind{GPUs: g}, p.often(g)
+		if n := p.sums[g].nodes; n > 0 {
+			k.Cores = int(min(p.sums[g].cores/n, math.MaxUint16+1)) // more than any node has
+		}
+		if g == largest {
+			weight += float64(all * wholeNode)
+		}
+		if k.Weight = int64(weight * unit); k.Weight > 0 {
+			p.kinds = append(p.kinds, k)
+		}
+	}
+	if len(p.kinds) > MaxKinds {
+		slices.SortStableFunc(p.kinds, func(a, b Kind) int { return cmp.Compare(b.Weight, a.Weight) })
+		p.kinds = p.kinds[:MaxKinds]
+	}
+	for i := range p.kinds {
+		p.weight += p.kinds[i].Weight
+	}
+}
+
+// often is the weight of the requests for so many GPUs.
+func (p *Prices) often(gpus int) float64 { return float64(gpus*gpus) * p.sums[gpus].nodes }
 
 // Cost is what a start for limit seconds on node n makes useless, if it takes cores and gpus of
 // what the node has free. It is negative where the start uses what was of no use.
@@ -165,6 +314,9 @@ func compareGPUs(a, b sharedGPU) int {
 
 // settleBins leaves of each GPU the last end, and has it come free as a whole then.
 func (p *Prices) settleBins() {
+	if len(p.holds) == 0 { // all are shared for ever
+		p.bins = p.bins[:0]
+	}
 	slices.SortFunc(p.bins, func(a, b sharedGPU) int { return cmp.Or(compareGPUs(a, b), cmp.Compare(b.end, a.end)) })
 	p.bins = slices.CompactFunc(p.bins, func(a, b sharedGPU) bool { return compareGPUs(a, b) == 0 })
 	p.whole = p.whole[:0]

@@ -14,13 +14,13 @@ import (
 	"github.com/aucsched/aucsched/nodeset"
 )
 
-// sharedScene is a scene in which jobs share GPUs of 8 parts each. Weights are multiples of 8.
-type sharedScene struct {
+// sharesScene is a scene in which jobs share GPUs of 8 parts each. Weights are multiples of 8.
+type sharesScene struct {
 	scene
 	shares []int64 // of each hold; 0: none
 }
 
-func drawSharedScene(t *rapid.T) (s sharedScene) {
+func drawSharesScene(t *rapid.T) (s sharesScene) {
 	s.scene = drawScene(t)
 	for i := range s.kinds {
 		s.kinds[i].Weight *= 8
@@ -43,7 +43,7 @@ func drawSharedScene(t *rapid.T) (s sharedScene) {
 
 // loss is what is of no use to the kinds on node n at a moment, if a share is on GPU bin too, and
 // so many cores are taken. With a share of 0 nothing is.
-func (s *sharedScene) loss(n int, at, share int64, bin uint8, cores int) (sum int64) {
+func (s *sharesScene) loss(n int, at, share int64, bin uint8, cores int) (sum int64) {
 	has := s.nodes.Total(n)
 	c, g, shared := int(has.Cores), int(has.GPUs), map[uint8]int64{}
 	for i, h := range s.holds {
@@ -75,7 +75,7 @@ func TestPlaceSharesByPrices(t *testing.T) {
 	var p Prices // used again
 	beside := 0
 	check := func(t *rapid.T) {
-		s := drawSharedScene(t)
+		s := drawSharesScene(t)
 		share, cores := rapid.Int64Range(1, 8).Draw(t, "share asked for"), rapid.IntRange(1, 6).Draw(t, "cores")
 		limit := rapid.Int64Range(1, 40).Draw(t, "limit")
 		spec, uses := single(cores, 0), nodeset.Uses{{PerNode: share}}
@@ -92,7 +92,7 @@ func TestPlaceSharesByPrices(t *testing.T) {
 			for at := s.now; at < s.now+limit; at++ {
 				cost += s.loss(n, at, share, bin, cores) - s.loss(n, at, 0, 0, 0)
 			}
-			require.Equal(t, cost, p.ShareCost(n, view.Free(n), cores, share, view.Spare()[n], limit), "node %d", n)
+			require.Equal(t, cost, p.ShareCost(n, view.Free(n), cores, share, spareOf(s.nodes, n, share), limit), "node %d", n)
 			if best < 0 || cost < least {
 				best, least = n, cost
 			}
@@ -106,7 +106,7 @@ func TestPlaceSharesByPrices(t *testing.T) {
 		require.Equal(t, best >= 0, ok)
 		if ok {
 			n := int(segs[0].First)
-			require.Equal(t, least, p.ShareCost(n, view.Free(n), cores, share, view.Spare()[n], limit))
+			require.Equal(t, least, p.ShareCost(n, view.Free(n), cores, share, spareOf(s.nodes, n, share), limit))
 		}
 	}
 	for beside < 100 {

@@ -52,11 +52,15 @@ func drawScene(t *rapid.T) (s scene) {
 }
 
 func (s *scene) prices(p *Prices) *Prices {
-	p.Reset(s.now, s.nodes, s.kinds)
+	p.Reset(s.now, s.nodes)
 	for _, h := range s.holds {
-		p.Hold(h.segs, h.end)
+		p.Hold(h.segs, nil, nil, h.end)
 	}
 	p.Settle()
+	p.kinds, p.weight = append(p.kinds[:0], s.kinds...), 0
+	for _, k := range s.kinds {
+		p.weight += k.Weight
+	}
 	return p
 }
 
@@ -180,8 +184,8 @@ func TestCostsOfVeryLongJobsAreExact(t *testing.T) {
 	has := nodeset.Capacity{Cores: 8, GPUs: 255}
 	nodes, err := nodeset.NewUniform(1, has)
 	require.NoError(t, err)
-	p.Reset(0, nodes, []Kind{{GPUs: 255, Weight: MaxWeight}})
-	p.Settle()
+	s := scene{nodes: nodes, kinds: []Kind{{GPUs: 255, Weight: MaxWeight}}}
+	s.prices(&p)
 	require.Equal(t, int64(254)*MaxWeight*farthest, p.Cost(0, has, 1, 1, 1<<50))
 }
 
@@ -203,8 +207,11 @@ func TestPricesOfRequestsBeyondAllNodes(t *testing.T) {
 	nodes, err := nodeset.New([]nodeset.Capacity{{Cores: 4, GPUs: 2}, {Cores: 64, GPUs: 4}})
 	require.NoError(t, err)
 	var huge, least Prices
-	for p, cores := range map[*Prices]int{&huge: 1<<63 - 1, &least: 65} {
-		p.Reset(0, nodes, []Kind{{GPUs: 1, Cores: cores, Weight: 5}, {GPUs: 4, Cores: 8, Weight: 3}})
+	for p, cores := range map[*Prices]int{&huge: 1 << 62, &least: 1 << 20} {
+		p.Reset(0, nodes)
+		for _, spec := range []Spec{single(cores, 1), single(8, 4)} {
+			p.Ask(&spec, 60)
+		}
 		p.Settle()
 	}
 	for n := range nodes.Len() {

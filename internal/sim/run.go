@@ -531,7 +531,7 @@ func (s *simulator) start(d *core.Decision) error {
 		s.held = append(s.held, core.Running{})
 	}
 	h := &s.held[n]
-	h.ID, h.End, h.Segs, h.Uses = j.ID, s.now+s.limit(j, &r, d.Segs), append(h.Segs[:0], d.Segs...), r.Uses
+	h.ID, h.End, h.Segs, h.Uses, h.Eligible = j.ID, s.now+s.limit(j, &r, d.Segs), append(h.Segs[:0], d.Segs...), r.Uses, r.Eligible
 	s.endAt(i, s.now+runs+s.cfg.Release)
 	return nil
 }
