@@ -104,7 +104,7 @@ func TestStartsWithFewer(t *testing.T) {
 		limit  int64 // with the fewest
 		gpus   uint8 // with which it starts; 0: it waits
 	}{
-		{10_000, 600, 2}, {301, 600, 2}, {100, 600, 0}, {300, 1000, 2}, {100, 200, 2},
+		{10_000, 600, 2}, {301, 600, 2}, {100, 600, 0}, {150, 600, 2}, {300, 1000, 2}, {100, 200, 2},
 	} {
 		nodes, err := nodeset.NewUniform(1, nodeset.Capacity{Cores: 16, GPUs: 4})
 		require.NoError(t, err)
@@ -125,5 +125,53 @@ func TestStartsWithFewer(t *testing.T) {
 				require.Equal(t, c.gpus, p.Decisions[0].Segs[0].GPUs)
 			}
 		}
+	}
+}
+
+// The last job of a queue starts, whatever hides it: it has a range of GPUs in an alternative or behind
+// the window, it takes no core of a full machine, or those before it differ in what they would rather have.
+func TestNothingHidesWhoCouldStart(t *testing.T) {
+	gpus := bids.Request{Cores: 4, MinNodes: 1, MaxNodes: 1, MinGPUs: 1, MaxGPUs: 4}
+	wide, wider := bids.Request{Cores: 32, MinNodes: 2, MaxNodes: 2}, bids.Request{Cores: 48, MinNodes: 3, MaxNodes: 3}
+	ranged := wider
+	ranged.MinGPUs, ranged.MaxGPUs = 1, 2
+	whole := bids.Request{Cores: 16, MinNodes: 1, MaxNodes: 1}
+	coreless := bids.Request{MinNodes: 1, MaxNodes: 1, Uses: nodeset.Uses{{Row: 0, PerNode: 1}}}
+	for name, c := range map[string]struct {
+		preset        string
+		window, depth int
+		busy          nodeset.Segment
+		queue         []bids.Request
+		change        func(queue []*Job)
+	}{
+		"a range in an alternative": {"default", 9, 9, nodeset.Segment{Last: 2, Cores: 12, GPUs: 2}, []bids.Request{wide},
+			func(queue []*Job) { queue[0].Alternatives = []bids.Request{gpus} }},
+		"a range behind the window": {"default", 1, 9, nodeset.Segment{Last: 2, Cores: 12, GPUs: 2}, []bids.Request{ranged, gpus}, nil},
+		"no core, behind like ones": {"none", 1, 2, nodeset.Segment{Last: 2, Cores: 16}, []bids.Request{whole, whole, whole, coreless}, nil},
+		"other preferred nodes": {"none", 1, 2, nodeset.Segment{Last: 1, Cores: 16}, []bids.Request{wide, wider, wider, gpus},
+			func(queue []*Job) { queue[2].Prefer = nodeset.NewMask(3); queue[2].Prefer.Set(1) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			nodes, err := nodeset.NewUniform(3, nodeset.Capacity{Cores: 16, GPUs: 4})
+			require.NoError(t, err)
+			_, err = nodes.AddResource("memory", []int64{9, 9, 9})
+			require.NoError(t, err)
+			busy := []nodeset.Segment{c.busy}
+			require.NoError(t, nodes.Allocate(busy))
+			s := &Snapshot{Nodes: nodes, Running: []Running{{ID: "r", End: 10_000, Segs: busy}}, Pending: queue(600, c.queue...)}
+			named(s.Pending)
+			if c.change != nil {
+				c.change(s.Pending)
+			}
+			o := Preset(c.preset)
+			o.Window, o.Depth = c.window, c.depth
+			a, err := NewAuction(o, nil)
+			require.NoError(t, err)
+			p := decideOn(t, a, s)
+			require.NoError(t, Verify(s, p))
+			last := p.Decisions[len(p.Decisions)-1]
+			require.Equal(t, len(s.Pending)-1, last.Job)
+			require.True(t, last.Start, last.Reason)
+		})
 	}
 }
