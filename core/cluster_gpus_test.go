@@ -337,7 +337,7 @@ func (w *sharingTwin) agrees(t require.TestingT, c *core.Cluster) {
 		cores, whole, shared := w.held(name)
 		x := w.nodes[name]
 		require.Equal(t, nodeset.Capacity{Cores: uint16(x.cores - cores), GPUs: uint8(x.gpus - whole - len(shared))}, table.Free(n))
-		for gpu := 1; gpu <= table.Bins(n); gpu++ {
+		for gpu := 1; gpu <= len(table.BinsLeft(n)); gpu++ {
 			free, inUse := table.BinFree(n, uint8(gpu))
 			require.Equal(t, shared[gpu] > 0, inUse)
 			require.True(t, !inUse || free == x.shares-shared[gpu])

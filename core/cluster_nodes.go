@@ -120,13 +120,15 @@ func (c *Cluster) holdsLess(i int, n *Node) error {
 		if x.name != format.GPUShare && n.amount(x.name) < x.total[i]-t.FreeOf(r)[i] {
 			return fault("resources."+x.name, n.amount(x.name), holdMore)
 		}
-		for b := 1; x.name == format.GPUShare && b <= t.Bins(i); b++ {
-			switch left, inUse := t.BinFree(i, uint8(b)); {
-			case inUse && b > most:
-				return fault("gpus", int64(n.GPUs), fmt.Sprintf("jobs share a GPU of a number above %d", most))
-			case inUse && n.GPUShares < x.total[i]-left:
-				return fault("gpu_shares", n.GPUShares, "jobs hold more of a GPU there")
-			}
+	}
+	shares, _ := m.resource(format.GPUShare)
+	for b, left := range t.BinsLeft(i) {
+		switch {
+		case left < 0: // not in use
+		case b >= most:
+			return fault("gpus", int64(n.GPUs), fmt.Sprintf("jobs share a GPU of a number above %d", most))
+		case n.GPUShares < m.more[shares].total[i]-int64(left):
+			return fault("gpu_shares", n.GPUShares, "jobs hold more of a GPU there")
 		}
 	}
 	return nil

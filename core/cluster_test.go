@@ -443,7 +443,7 @@ func tableOf(t *nodeset.Table) (nodes []string) {
 			}
 		}
 		var shared []int64 // what is free of each GPU in shared use; -1: it is not
-		for gpu := 1; gpu <= t.Bins(n); gpu++ {
+		for gpu := 1; gpu <= len(t.BinsLeft(n)); gpu++ {
 			free, inUse := t.BinFree(n, uint8(gpu))
 			if !inUse {
 				free = -1

@@ -108,9 +108,9 @@ func (e *Explainer) rowsOf(r *view, spec *place.Spec) []row {
 			}
 		}},
 		nodes("gpus_per_node", func(given *nodeset.Table, n int) {
-			for b := 1; b <= t.Bins(n); b++ {
-				if left, inUse := t.BinFree(n, uint8(b)); inUse {
-					must(given.SetBin(n, uint8(b), left))
+			for i, left := range t.BinsLeft(n) {
+				if left >= 0 {
+					must(given.SetBin(n, uint8(i+1), int64(left)))
 				}
 			}
 			free(given, n, nodeset.Capacity{Cores: given.Free(n).Cores, GPUs: t.Free(n).GPUs})

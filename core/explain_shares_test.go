@@ -126,7 +126,7 @@ func TestExplainedSharesAreThere(t *testing.T) {
 				require.Less(t, l.Has, share)
 				for n := range s.Nodes.Len() {
 					can := s.Nodes.Up(n) && int(s.Nodes.Free(n).Cores) >= job.Cores && s.Nodes.TotalOf(0)[n] >= share
-					for bin := 1; can && bin <= s.Nodes.Bins(n); bin++ {
+					for bin := 1; can && bin <= len(s.Nodes.BinsLeft(n)); bin++ {
 						if free, inUse := s.Nodes.BinFree(n, uint8(bin)); inUse {
 							require.LessOrEqual(t, free, l.Has)
 						}

@@ -105,7 +105,7 @@ func number(now, view *nodeset.Table, segs []nodeset.Segment) {
 	for i := range segs {
 		s := &segs[i]
 		used := func(t *nodeset.Table, bin uint8) bool { _, ok := t.BinFree(int(s.First), bin); return ok }
-		for b := uint8(view.Bins(int(s.First))); b > 0 && s.Bin > 0 && !used(view, s.Bin) && used(now, s.Bin); b-- {
+		for b := uint8(len(view.BinsLeft(int(s.First)))); b > 0 && s.Bin > 0 && !used(view, s.Bin) && used(now, s.Bin); b-- {
 			if !used(view, b) && !used(now, b) {
 				s.Bin = b
 			}

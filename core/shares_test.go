@@ -115,7 +115,7 @@ func bestOfShares(s *Snapshot) (best int64) {
 	size := s.Nodes.TotalOf(0)
 	for i := range n {
 		cores[i], whole[i] = int(s.Nodes.Free(i).Cores), int(s.Nodes.Free(i).GPUs)
-		for b := 1; b <= s.Nodes.Bins(i); b++ {
+		for b := 1; b <= len(s.Nodes.BinsLeft(i)); b++ {
 			if free, inUse := s.Nodes.BinFree(i, uint8(b)); inUse {
 				gpus = append(gpus, gpu{i, free})
 			}
@@ -222,9 +222,9 @@ func TestSharesRelabelled(t *testing.T) {
 		require.NoError(t, err)
 		for n := range 2 {
 			from := 1 - n
-			for b := 1; b <= s.Nodes.Bins(from); b++ {
+			for b := 1; b <= len(s.Nodes.BinsLeft(from)); b++ {
 				if free, inUse := s.Nodes.BinFree(from, uint8(b)); inUse {
-					require.NoError(t, turned.SetBin(n, uint8(s.Nodes.Bins(from)+1-b), free))
+					require.NoError(t, turned.SetBin(n, uint8(len(s.Nodes.BinsLeft(from))+1-b), free))
 				}
 			}
 			require.NoError(t, turned.SetFree(n, s.Nodes.Free(from)))

@@ -356,7 +356,7 @@ func shareOf(t *nodeset.Table, uses nodeset.Uses) (share int64) {
 func verifyShares(t *nodeset.Table, used map[bin]int64, gpus []int) error {
 	r, shared := t.Shares()
 	for at, amount := range used {
-		if !shared || at.number == 0 || int(at.number) > t.Bins(at.node) {
+		if !shared || at.number == 0 || int(at.number) > len(t.BinsLeft(at.node)) {
 			return fmt.Errorf("node %d: a share is on GPU %d: nodes number those in shared use from 1", at.node, at.number)
 		}
 		free, inUse := t.BinFree(at.node, at.number)

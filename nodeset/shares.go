@@ -76,16 +76,17 @@ func (t *Table) checkShares(uses Uses) error {
 	return nil
 }
 
-// Bins returns the highest bin number of node n.
-func (t *Table) Bins(n int) int {
+// BinsLeft returns how many shares of each bin of node n are free, from that of number 1 on; -1 of
+// one that is not in use. The slice is the table's, and only to be read.
+func (t *Table) BinsLeft(n int) []int32 {
 	if t.shared.resource == 0 {
-		return 0
+		return nil
 	}
-	return int(t.shared.start[n+1] - t.shared.start[n])
+	return t.shared.left[t.shared.start[n]:t.shared.start[n+1]]
 }
 
 // BinFree returns how many shares of a bin of node n are free, and whether the bin is in use. bin
-// is 1 to Bins(n).
+// is from 1, to as many as BinsLeft has.
 func (t *Table) BinFree(n int, bin uint8) (free int64, inUse bool) {
 	left := t.shared.left[int(t.shared.start[n])+int(bin)-1]
 	return int64(max(left, 0)), left != none
@@ -97,8 +98,8 @@ func (t *Table) SetBin(n int, bin uint8, free int64) error {
 	if err := t.check(n); err != nil {
 		return err
 	}
-	if bin == 0 || int(bin) > t.Bins(n) {
-		return fmt.Errorf("node %d: there is no GPU %d in shared use, of %d", n, bin, t.Bins(n))
+	if bin == 0 || int(bin) > len(t.BinsLeft(n)) {
+		return fmt.Errorf("node %d: there is no GPU %d in shared use, of %d", n, bin, len(t.BinsLeft(n)))
 	}
 	size := t.more[t.shared.resource-1].total[n]
 	if free < 0 || free > size {
@@ -133,7 +134,7 @@ func (t *Table) SetBin(n int, bin uint8, free int64) error {
 // the last. If several tables have to have room, call it on their SetLeast.
 func (t *Table) ChooseBin(n int, share int64, now *Table) uint8 {
 	best, least := 0, int64(0)
-	left := t.shared.left[t.shared.start[n]:t.shared.start[n+1]]
+	left := t.BinsLeft(n)
 	for i, l := range left {
 		if l != none && int64(l) >= share && (best == 0 || int64(l) < least) {
 			best, least = i+1, int64(l)
@@ -157,7 +158,7 @@ func (t *Table) ChooseBin(n int, share int64, now *Table) uint8 {
 func (t *Table) tellShare(n int) {
 	x := &t.more[t.shared.resource-1]
 	most := int64(0)
-	for _, l := range t.shared.left[t.shared.start[n]:t.shared.start[n+1]] {
+	for _, l := range t.BinsLeft(n) {
 		if l == none && t.gpus[n] > 0 {
 			most = x.total[n]
 			break
@@ -179,7 +180,7 @@ func (t *Table) tellShares(segs []Segment) {
 // lacksShare reports whether the node of s can't give a share as s names it.
 func (t *Table) lacksShare(s Segment, share int64) bool {
 	n := int(s.First)
-	if s.First != s.Last || s.Bin == 0 || int(s.Bin) > t.Bins(n) {
+	if s.First != s.Last || s.Bin == 0 || int(s.Bin) > len(t.BinsLeft(n)) {
 		return true
 	}
 	free, inUse := t.BinFree(n, s.Bin)
@@ -195,7 +196,7 @@ func (t *Table) lacksShare(s Segment, share int64) bool {
 func (t *Table) heldShare(segs []Segment, share int64) error {
 	for _, s := range segs {
 		n := int(s.First)
-		if s.First != s.Last || s.Bin == 0 || int(s.Bin) > t.Bins(n) {
+		if s.First != s.Last || s.Bin == 0 || int(s.Bin) > len(t.BinsLeft(n)) {
 			return fmt.Errorf("nodes %d-%d have no GPU %d in shared use", s.First, s.Last, s.Bin)
 		}
 		size := t.more[t.shared.resource-1].total[n]

@@ -65,7 +65,7 @@ func (w *sharing) agrees(t require.TestingT, table *Table) {
 		if free.GPUs > 0 {
 			largest = w.size[n]
 		}
-		for bin := 1; bin <= table.Bins(n); bin++ {
+		for bin := 1; bin <= len(table.BinsLeft(n)); bin++ {
 			sum, there := bins[uint8(bin)]
 			left, inUse := table.BinFree(n, uint8(bin))
 			require.Equal(t, there, inUse)

@@ -395,19 +395,18 @@ func (g *Generator) findBerths(j int) {
 				continue
 			}
 			nth, whole := 0, int(r.Free(n).GPUs)
-			for bin := 1; bin <= r.Bins(n); bin++ {
-				free, inUse := r.BinFree(n, uint8(bin))
-				switch {
-				case inUse && free >= share:
-					g.berths = append(g.berths, berth{int32(n), uint8(bin), free - share, 0})
-				case !inUse && nth < whole && share <= r.TotalOf(resource)[n]:
+			for i, free := range r.BinsLeft(n) {
+				switch bin, size := uint8(i+1), r.TotalOf(resource)[n]; {
+				case int64(free) >= share:
+					g.berths = append(g.berths, berth{int32(n), bin, int64(free) - share, 0})
+				case free < 0 && nth < whole && share <= size:
 					nth++
-					g.berths = append(g.berths, berth{int32(n), uint8(bin), r.TotalOf(resource)[n], nth})
+					g.berths = append(g.berths, berth{int32(n), bin, size, nth})
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(g.berths, func(a, b berth) int {
-		return cmp.Or(cmp.Compare(a.spare, b.spare), cmp.Compare(a.nth, b.nth))
+	slices.SortFunc(g.berths, func(a, b berth) int {
+		return cmp.Or(cmp.Compare(a.spare, b.spare), a.nth-b.nth, int(a.node-b.node), int(a.bin)-int(b.bin))
 	})
 }

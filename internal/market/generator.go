@@ -211,7 +211,7 @@ func (g *Generator) rateParts(a *Variant, s *place.Spec, segs []nodeset.Segment)
 func (g *Generator) lowerBySpare(f float64, s nodeset.Segment, share int64) float64 {
 	t := g.space.Now
 	resource, ok := t.Shares()
-	if !ok || int(s.Bin) > t.Bins(int(s.First)) {
+	if !ok || int(s.Bin) > len(t.BinsLeft(int(s.First))) {
 		return f
 	}
 	loose := 1.0

@@ -60,7 +60,7 @@ func drawShares(t *rapid.T) (*market.Space, []market.Variant, *market.Book) {
 			n := int32(rng.IntN(2))
 			s := nodeset.Segment{First: n, Last: n, Cores: 1, GPUs: uint8(r.MinGPUs)}
 			if r.Uses != nil {
-				s.Bin = uint8(1 + rng.IntN(min(4, now.Bins(int(n)))))
+				s.Bin = uint8(1 + rng.IntN(min(4, len(now.BinsLeft(int(n))))))
 			}
 			at := int32(len(book.Segs))
 			book.Segs = append(book.Segs, s)
@@ -100,7 +100,7 @@ func feasible(space *market.Space, variants []market.Variant, book *market.Book,
 		if _, used := now.BinFree(int(s.First), s.Bin); used {
 			continue
 		}
-		for bin := int(s.Bin) + 1; bin <= now.Bins(int(s.First)); bin++ {
+		for bin := int(s.Bin) + 1; bin <= len(now.BinsLeft(int(s.First))); bin++ {
 			_, before := space.Now.BinFree(int(s.First), uint8(bin))
 			_, after := now.BinFree(int(s.First), uint8(bin))
 			ordered = ordered && before == after

@@ -31,13 +31,10 @@ func (p *Placer) one(s *Spec, t *nodeset.Table, gpus int) (node int, bin uint8, 
 	var best offer
 	free, of := t.FreeCores(), t.Unlimited()
 	share := of.ShareOf(s.More())
-	sees := p.prices.Sees(p.limit)
 	r := request{int32(s.Cores.On(1)), uint16(gpus), 0}
-	if sees && share > 0 {
+	var cells []cell // of the outlook, where it sees
+	if p.prices.Sees(p.limit) {
 		r.share = uint16(p.prices.thousandths(s.More(), -1))
-	}
-	var cells []cell
-	if sees {
 		cells = p.prices.outlook.cells(r)
 	}
 	for _, set := range p.sets {
@@ -47,7 +44,7 @@ func (p *Placer) one(s *Spec, t *nodeset.Table, gpus int) (node int, bin uint8, 
 			}
 			o, on := offer{cores: int32(free[n])}, uint8(0)
 			switch {
-			case sees:
+			case cells != nil:
 				o.cost, on = p.prices.outlook.start(cells, of, n, r, share)
 			case share > 0:
 				o.spare = spareOf(of, n, share)

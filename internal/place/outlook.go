@@ -31,6 +31,7 @@ type outlook struct {
 	known   []vacancy // by node
 	ways    map[request][]cell
 	scarce  scarce
+	turn    int // of its prices, from 1
 }
 
 // begin has the outlook be of a machine and of what is asked of it, with masks by number.
@@ -175,9 +176,9 @@ func (o *outlook) loss(v *vacancy) (sum int64) {
 func (o *outlook) on(t *nodeset.Table, n int) (x vacant) {
 	c := t.Free(n)
 	x.cores, x.gpus = int32(c.Cores), int16(c.GPUs)
-	for bin := 1; bin <= t.Bins(n) && x.shared < maxShared; bin++ {
-		if free, inUse := t.BinFree(n, uint8(bin)); inUse {
-			x.part[x.shared], x.bin[x.shared] = uint16(free*whole/o.size[n]), uint8(bin)
+	for i, left := range t.BinsLeft(n) {
+		if left >= 0 && x.shared < maxShared {
+			x.part[x.shared], x.bin[x.shared] = uint16(int64(left)*whole/o.size[n]), uint8(i+1)
 			x.shared++
 		}
 	}
@@ -199,15 +200,22 @@ func (o *outlook) settle(t *nodeset.Table) {
 		}
 	}
 	o.scarce.settle()
+	o.turn++
 }
 
-// cell are the losses by a request on a node that has so much free, by way to start it: by number of
-// the GPU for a share, else one.
+// cell is what a request costs on a node that has so much free.
 type cell struct {
+	free nodeset.Capacity
+	left []int32 // see [nodeset.Table.BinsLeft]
 	has  vacant
-	ways int
+	// loss is by way to start it: by number of the GPU for a share, else one.
 	bin  [maxShared + 1]uint8
 	loss [maxShared + 1]int64
+	ways int
+	// least is what the best of them costs by the prices of a turn.
+	turn  int
+	least int64
+	best  uint8 // its GPU
 }
 
 // remembered are the cells of how many nodes are remembered at most.
@@ -226,51 +234,52 @@ func (o *outlook) cells(r request) []cell {
 	return c
 }
 
-// look fills a cell in.
-func (o *outlook) look(c *cell, t *nodeset.Table, n int, r request, share int64, has *vacant) {
-	c.has, c.ways = *has, 0
-	v := has.seen(o.of[n], o.scale)
+// look fills in what c has of node n of t.
+func (o *outlook) look(c *cell, t *nodeset.Table, n int, r request, share int64) {
+	c.free, c.left, c.has, c.ways, c.turn = t.Free(n), append(c.left[:0], t.BinsLeft(n)...), o.on(t, n), 0, 0
+	v := c.has.seen(o.of[n], o.scale)
 	before := o.loss(&v)
 	add := func(bin uint8) {
-		after := has.take(r, bin)
+		after := c.has.take(r, bin)
 		v := after.seen(o.of[n], o.scale)
 		c.bin[c.ways], c.loss[c.ways] = bin, o.loss(&v)-before
 		c.ways++
 	}
-	for i, b := range has.bin[:has.shared] {
-		if free, _ := t.BinFree(n, b); share > 0 && free >= share && !slices.Contains(has.part[:i], has.part[i]) {
+	if share == 0 {
+		add(0)
+		return
+	}
+	for i, b := range c.has.bin[:c.has.shared] {
+		if int64(c.left[b-1]) >= share && !slices.Contains(c.has.part[:i], c.has.part[i]) {
 			add(b)
 		}
 	}
-	unused := uint8(0)
-	for b := 1; b <= t.Bins(n) && unused == 0 && share > 0 && has.gpus > 0; b++ {
-		if _, inUse := t.BinFree(n, uint8(b)); !inUse {
-			unused = uint8(b)
-		}
-	}
-	if share == 0 || unused > 0 {
-		add(unused)
+	if unused := slices.Index(c.left, -1); unused >= 0 && c.has.gpus > 0 {
+		add(uint8(unused + 1))
 	}
 }
 
 // start is the least that a start of r on node n of t costs, and with a share on which of its GPUs.
 func (o *outlook) start(cells []cell, t *nodeset.Table, n int, r request, share int64) (cost int64, bin uint8) {
-	has, c := o.on(t, n), &cells[n]
-	if c.has != has || c.ways == 0 {
-		o.look(c, t, n, r, share, &has)
+	c := &cells[n]
+	if c.ways == 0 || c.free != t.Free(n) || !slices.Equal(c.left, t.BinsLeft(n)) {
+		o.look(c, t, n, r, share)
 	}
-	cost = math.MaxInt64
+	if c.turn == o.turn {
+		return c.least, c.best
+	}
+	c.turn, c.least = o.turn, math.MaxInt64
 	for i, b := range c.bin[:c.ways] {
 		x := c.loss[i]
 		if share > 0 { // the price of the hole has most of it, but neither the node's cores nor its other GPUs
-			x = x/sharePart + o.scarce.hole(&has, r.share, b)
+			x = x/sharePart + o.scarce.hole(&c.has, r.share, b)
 		}
 		if x > 0 {
 			x += grain*sequences - 1
 		}
-		if x = x/(grain*sequences)*(grain*sequences) + o.scarce.takes(o.of[n], &has, r, b); x < cost {
-			cost, bin = x, b
+		if x = x/(grain*sequences)*(grain*sequences) + o.scarce.takes(o.of[n], &c.has, r, b); x < c.least {
+			c.least, c.best = x, b
 		}
 	}
-	return cost, bin
+	return c.least, c.best
 }

@@ -347,15 +347,11 @@ func (p *Prices) ShareCost(n int, has nodeset.Capacity, cores int, share int64, 
 // It is never if such a GPU is shared only since this cycle.
 func (p *Prices) sharedUntil(n int, share, spare int64) int64 {
 	bin := p.base.ChooseBin(n, share, nil)
-	if bin == 0 {
-		return p.now + farthest
-	}
-	if free, inUse := p.base.BinFree(n, bin); !inUse || free-share != spare {
-		return p.now + farthest
-	}
 	at, known := slices.BinarySearchFunc(p.bins, sharedGPU{node: int32(n), bin: bin}, compareGPUs)
-	if !known {
-		return p.now + farthest
+	if known {
+		if free, _ := p.base.BinFree(n, bin); free-share == spare {
+			return p.bins[at].end
+		}
 	}
-	return p.bins[at].end
+	return p.now + farthest
 }

@@ -173,7 +173,7 @@ func dumbParts(t *nodeset.Table, waits []bids.Request, size int64) (free, stuck 
 		if !of(size, true) {
 			stuck += whole
 		}
-		for b := 1; b <= t.Bins(n); b++ {
+		for b := 1; b <= len(t.BinsLeft(n)); b++ {
 			if left, inUse := t.BinFree(n, uint8(b)); inUse {
 				free += left
 				if !of(left, false) {

@@ -174,14 +174,10 @@ func (m *strandedMeter) serves(t *nodeset.Table, n int, plain bool) (whole bool,
 // lookAtShares takes in what is free of the GPUs of node n that are in shared use, where the least
 // share that is asked for is share.
 func (m *strandedMeter) lookAtShares(t *nodeset.Table, n int, share int64) {
-	for bin := 1; bin <= t.Bins(n); bin++ {
-		left, inUse := t.BinFree(n, uint8(bin))
-		if !inUse {
-			continue
-		}
-		m.free += left
-		if left < share {
-			m.stuck += left
+	for _, left := range t.BinsLeft(n) {
+		m.free += int64(max(left, 0))
+		if left > 0 && int64(left) < share {
+			m.stuck += int64(left)
 		}
 	}
 }

@@ -45,7 +45,7 @@ func TestReadShares(t *testing.T) {
 		gpus  map[int]int64
 	}{{1, map[int]int64{4: 45}}, {2, nil}, {1, map[int]int64{1: 4, 6: 0}}, {1, map[int]int64{2: 9}}, {1, nil}, {0, nil}} {
 		require.Equal(t, want.whole, nodes.Free(n).GPUs, "node %d", n)
-		for gpu := 1; gpu <= nodes.Bins(n); gpu++ {
+		for gpu := 1; gpu <= len(nodes.BinsLeft(n)); gpu++ {
 			free, inUse := nodes.BinFree(n, uint8(gpu))
 			left, want := want.gpus[gpu]
 			require.Equal(t, want, inUse, "node %d, GPU %d", n, gpu)
@@ -213,7 +213,7 @@ func TestPlansOfSharesAreWindows(t *testing.T) {
 			table := w.Snapshot.Nodes
 			for n := range nodes {
 				require.Equal(t, gpus[n]-len(used[n]), int(table.Free(n).GPUs))
-				for gpu := 1; gpu <= table.Bins(n); gpu++ {
+				for gpu := 1; gpu <= len(table.BinsLeft(n)); gpu++ {
 					free, inUse := table.BinFree(n, uint8(gpu))
 					u := used[n][gpu]
 					require.Equal(t, u != nil, inUse)

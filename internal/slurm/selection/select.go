@@ -469,9 +469,9 @@ func (s *Selector) giveBack(sh *place.Spec) {
 func firstDevice(t *nodeset.Table, n int, share int64) uint8 {
 	resource, _ := t.Shares()
 	whole := t.FreeGPUs()[n] > 0 && t.TotalOf(resource)[n] >= share
-	for bin := 1; bin <= t.Bins(n); bin++ {
-		if free, inUse := t.BinFree(n, uint8(bin)); (inUse && free >= share) || (!inUse && whole) {
-			return uint8(bin)
+	for i, free := range t.BinsLeft(n) {
+		if int64(free) >= share || free < 0 && whole {
+			return uint8(i + 1)
 		}
 	}
 	return 0
