@@ -59,8 +59,8 @@ extern "C" {
  * classes, 13: aucsched_shape(), aucsched_noted() and aucsched_input_file(); aucsched_status()
  * takes a handle, and aucsched_alternatives() settings, 14: aucsched_range(); aucsched_alternatives() takes nodes,
  * aucsched_cycle() preferences, stakes and tiers of jobs, 15: aucsched_submission() instead of aucsched_alternatives(),
- * aucsched_range() and aucsched_invasic(); aucsched_topology() takes lines. */
-#define AUCSCHED_ABI 15
+ * aucsched_range() and aucsched_invasic(); aucsched_topology() takes lines, 16: cycles go by what the handle was told of it. */
+#define AUCSCHED_ABI 16
 
 /* Return values. */
 #define AUCSCHED_OK 0
@@ -116,7 +116,8 @@ struct aucsched_running {
 	uint64_t price;         /* for which it may be preempted, at most AUCSCHED_MAX_PRIORITY; 0: it is not */
 	uint32_t share;         /* of a GPU, on each of its nodes: the one that the segment's bin names; 0: none */
 	uint8_t preempt_class;  /* 0..AUCSCHED_MAX_CLASS: by this jobs say whom they preempt */
-	uint8_t reserved[3];    /* 0 */
+	uint8_t whole_leaves;   /* 1: with input.switches, what is free below the leaves of its nodes is nobody's until it ends */
+	uint8_t reserved[2];    /* 0 */
 };
 
 #define AUCSCHED_CONTIGUOUS 1 /* flag: the nodes must be neighbours */
@@ -501,14 +502,18 @@ struct aucsched_numbers {
 	uint32_t sockets;       /* of a node, the fewest */
 	uint32_t most_nodes, most_cores, most_gpus; /* there are such nodes: how many; of one */
 	uint32_t segment;       /* --segment */
+	uint32_t switches;      /* --switches, as long as the job waits for them */
 	uint16_t threads, use_threads; /* CPUs a core, and of these the job's; 0: all */
 	uint8_t whole;          /* it takes its nodes as a whole */
 	uint8_t node_range;     /* -N MIN-MAX */
 	uint8_t tasks_go_by_gpus; /* --ntasks-per-gpu: no node more than asked for */
-	uint8_t blocks;         /* it is held to blocks of the handle's topology */
 	uint8_t named;          /* its nodes are named */
 	uint8_t gres_len;
-	uint8_t reserved[2];    /* 0 */
+	uint8_t contiguous;
+	uint8_t elsewhere;      /* its partition has a topology of its own */
+	uint8_t own_blocks;     /* it has the blocks of its nodes to itself */
+	uint8_t arranged;       /* its segments are to be spread over blocks, or brought together */
+	uint8_t reserved[3];    /* 0 */
 };
 
 /* So many cores, on so many nodes, as in a job. */
@@ -518,7 +523,7 @@ struct aucsched_layout {
 };
 
 #define AUCSCHED_MAX_LAYOUTS 9
-#define AUCSCHED_LEFT_WORDS { NULL, "blocks", "exclusive", "gres", "layout", "record", "segment", "threads" }
+#define AUCSCHED_LEFT_WORDS { NULL, "blocks", "exclusive", "gres", "layout", "record", "segment", "threads", "topology" }
 
 /* How the auction counts a request. */
 struct aucsched_shape {
@@ -577,22 +582,13 @@ int aucsched_configure(int64_t handle, const char *settings);
  * for are AUCSCHED_TIMED_OUT. */
 int aucsched_cycle(int64_t handle, const struct aucsched_input *in, struct aucsched_output *out);
 
-/* Where nodes stand, of Slurm's words for it. The arrays are the handle's until the next call, or its end. */
-struct aucsched_topology {
-	const struct aucsched_switch *switches;
-	const uint32_t *leaves; /* of each node */
-	uint32_t switches_len, roots;
-	uint8_t blocks;   /* topology/block */
-	uint8_t other;    /* neither switches nor blocks: a ring, a torus */
-	uint8_t reserved[6];
-};
-
 /*
- * Reads them: a line for each node, with its name, its address "top.leaf.node" and the pattern of that, "switch.switch.node", as far as
- * they are known; and what "scontrol show topology" prints, if that has sizes of blocks. Texts may be NULL. Returns AUCSCHED_OK or a
- * negative code.
+ * Reads where nodes stand, of Slurm's words for it: a line for each node, with its name, its address "top.leaf.node" and the pattern of
+ * that, "switch.switch.node", as far as they are known; and what "scontrol show topology" prints, if that has sizes of blocks. Texts may
+ * be NULL. Shapes, and cycles with as many nodes and without switches, go by it from then on. Returns AUCSCHED_OK, 1 for
+ * topology/block, or a negative code.
  */
-int aucsched_topology(int64_t handle, const char *nodes, uint32_t nodes_len, const char *sizes, struct aucsched_topology *out);
+int aucsched_topology(int64_t handle, const char *nodes, uint32_t nodes_len, const char *sizes);
 
 /*
  * Has what is known of the files that nodes hold outlast the process, in a file that is replaced as a whole. The first call

@@ -11,17 +11,17 @@
  * topology plug-in, which the library reads; the switches' own records are the plug-ins' and differ.
  */
 
-/* Changed by the agent's thread under the locks. Arrays are the library's. */
+/* Changed by the agent's thread under the locks. */
 static struct {
 	time_t config;		/* slurm.conf's, of what follows */
 	int nodes;
-	pid_t engine;		/* which has read it */
-	struct aucsched_topology tree;
+	bool blocks;		/* it is topology/block */
 } known;
 
-static void _read(auc_library_t *library)
+static void _tell(auc_library_t *library)
 {
 	char *places = NULL, *end = NULL, *sizes = auc_topology_text();
+	int rc;
 
 	for (int n = 0; n < node_record_count; n++) {
 		const node_record_t *node_ptr = node_record_table_ptr[n];
@@ -36,91 +36,27 @@ static void _read(auc_library_t *library)
 		xfree(pattern);
 	}
 	memset(&known, 0, sizeof(known));
-	if (!auc_library_topology(library, places, node_record_count, sizes,
-				  &known.tree)) {
+	rc = auc_library_topology(library, places, node_record_count, sizes);
+	if (rc >= 0) {
 		known.config = slurm_conf.last_update;
 		known.nodes = node_record_count;
-		known.engine = library->pid;
+		known.blocks = rc;
 	}
 	xfree(places);
 	xfree(sizes);
 }
 
-extern void auc_add_topology(auc_snapshot_t *s)
+extern void auc_tell_topology(auc_library_t *library)
 {
 	if ((known.config != slurm_conf.last_update) ||
-	    (known.nodes != node_record_count) ||
-	    (s->library->pid && (known.engine != s->library->pid)))
-		_read(s->library);
-	if (!known.tree.switches_len || known.tree.other)
-		return;
-	s->in.switches = known.tree.switches;
-	s->in.switches_len = known.tree.switches_len;
-	s->in.leaves = known.tree.leaves;
-	s->in.leaves_len = node_record_count;
+	    (known.nodes != node_record_count))
+		_tell(library);
 }
 
-/* Since when the job waits for few switches. */
-static time_t _waits_since(const job_record_t *job_ptr)
+extern bool auc_holds_leaves(const job_record_t *job_ptr)
 {
-	if (job_ptr->wait4switch_start)
-		return job_ptr->wait4switch_start;
-	return MAX(job_ptr->details->begin_time,
-		   job_ptr->details->submit_time);
-}
-
-extern const char *auc_model_switches(const job_record_t *job_ptr,
-				      const part_record_t *part_ptr,
-				      struct aucsched_numbers *numbers,
-				      struct aucsched_job *job)
-{
-	if (known.tree.other || auc_has_other_topology(part_ptr))
-		return "topology";
-	if (!known.tree.switches_len)
-		return NULL;
-	if (known.tree.blocks) {
-		if (auc_has_own_blocks(job_ptr, part_ptr))
-			return "exclusive";
-		numbers->blocks = true;
-		numbers->segment = auc_segment(job_ptr);
-		numbers->named = job_ptr->details->req_node_bitmap != NULL;
-		return auc_arranges_segments(job_ptr) ? "segment" : NULL;
-	}
-	if (job_ptr->details->contiguous)
-		return NULL;	/* Slurm looks at no switches then */
-	if (known.tree.roots > 1)
-		job->within = AUCSCHED_ROOT;
-	if (job_ptr->req_switch &&
-	    (time(NULL) - _waits_since(job_ptr) < job_ptr->wait4switch))
-		job->switches = job_ptr->req_switch;
-	return NULL;
-}
-
-extern bitstr_t *auc_own_blocks(const job_record_t *job_ptr)
-{
-	bitstr_t *held = job_ptr->job_resrcs->node_bitmap, *nodes;
-	const uint32_t *leaves = known.tree.leaves;
-	bool *own;
-
-	if (!known.tree.blocks || !job_ptr->details ||
-	    !auc_has_own_blocks(job_ptr, job_ptr->part_ptr))
-		return NULL;
-	nodes = bit_copy(held);
-	own = xcalloc(known.tree.switches_len, sizeof(*own));
-	AUC_EACH_BIT(n, held)
-		if (leaves[n] != AUCSCHED_NO_SWITCH)
-			own[leaves[n]] = true;
-	for (int n = 0; n < known.nodes; n++)
-		if ((leaves[n] != AUCSCHED_NO_SWITCH) && own[leaves[n]])
-			bit_set(nodes, n);
-	xfree(own);
-	return nodes;
-}
-
-extern void auc_note_switch_wait(job_record_t *job_ptr)
-{
-	if (job_ptr->req_switch && !job_ptr->wait4switch_start)
-		job_ptr->wait4switch_start = _waits_since(job_ptr);
+	return known.blocks && job_ptr->details &&
+		auc_has_own_blocks(job_ptr, job_ptr->part_ptr);
 }
 
 extern void auc_topology_free(void)

@@ -86,19 +86,6 @@ static int64_t _decide(auc_call_t *call)
 	return AUCSCHED_EFAILED;
 }
 
-static int64_t _read_topology(auc_call_t *call)
-{
-	struct aucsched_topology *tree = &call->tree;
-	int64_t rc = library.topology(call->handle, call->text, call->len,
-				      call->sizes, tree);
-
-	if (rc)
-		return rc;
-	tree->switches = AUC_ENGINE_PUT(call, tree->switches, tree->switches_len);
-	tree->leaves = AUC_ENGINE_PUT(call, tree->leaves, call->len);
-	return call->full ? AUCSCHED_EFAILED : 0;
-}
-
 static int64_t _answer(auc_call_t *call)
 {
 	switch (call->call) {
@@ -110,7 +97,8 @@ static int64_t _answer(auc_call_t *call)
 					  &call->submission_answer,
 					  call->buf, call->buf_len);
 	case AUC_CALL_TOPOLOGY:
-		return _read_topology(call);
+		return library.topology(call->handle, call->text, call->len,
+					call->sizes);
 	case AUC_CALL_SHAPE:
 		return library.shape(call->handle, (const void *) call->text,
 				     (void *) call->buf);

@@ -54,7 +54,6 @@ typedef struct {
 	struct aucsched_submission_answer submission_answer;
 	uint32_t len;		/* CPUs a task; nodes */
 	const char *sizes;	/* of blocks */
-	struct aucsched_topology tree;
 	struct aucsched_input in;
 	struct aucsched_output out;
 	struct aucsched_shadow shadow;

@@ -294,7 +294,18 @@ static int _ask_text(auc_library_t *library, char *buf, size_t len)
 	return rc ? SLURM_ERROR : SLURM_SUCCESS;
 }
 
-/* Has an engine run, with the scheduler that is to be open. */
+/* Tells where nodes stand. RET as aucsched_topology() */
+static int _place(auc_library_t *library)
+{
+	auc_call_t *call = _call(library, AUC_CALL_TOPOLOGY);
+
+	call->text = _put_text(call, library->places);
+	call->len = library->places_len;
+	call->sizes = _put_text(call, library->sizes);
+	return _ask(library, ANSWER_MS);
+}
+
+/* Has an engine run, with the scheduler that is to be open, which knows where nodes stand. */
 static int _run(auc_library_t *library)
 {
 	auc_call_t *call;
@@ -312,7 +323,9 @@ static int _run(auc_library_t *library)
 	if (_ask(library, ANSWER_MS))
 		return SLURM_ERROR;
 	library->scheduler = call->handle;
-	return SLURM_SUCCESS;
+	if (library->places)
+		(void) _place(library);
+	return library->pid ? SLURM_SUCCESS : SLURM_ERROR;
 }
 
 /* A call to an engine that runs. RET NULL if there is none */
@@ -382,6 +395,8 @@ extern void auc_library_close(auc_library_t *library)
 	}
 	xfree(library->path);
 	xfree(library->settings);
+	xfree(library->places);
+	xfree(library->sizes);
 	for (int i = 0; i < AUC_TAKEN; i++)
 		xfree(library->taken[i].of);
 	_forget(library);
@@ -472,65 +487,14 @@ extern int auc_library_submission(auc_library_t *library,
 
 /* ---- Where nodes stand ---- */
 
-/*
- * Copies an array out of the memory, into which the engine might write when it has answered: what is
- * checked is a copy. OUT whole - false if it is not there as a whole
- */
-static const void *_take(auc_library_t *library, auc_taken_t which,
-			 const void *from, size_t len, size_t size, bool *whole)
-{
-	__typeof__(*library->taken) *to = &library->taken[which];
-
-	if (!_here(library->call, from, len, size)) {
-		*whole = false;
-		return NULL;
-	}
-	to->of = auc_grow(to->of, &to->cap, len, size);
-	return len ? memcpy(to->of, from, len * size) : to->of;
-}
-
-#define TAKE(which, array, len) \
-	(array) = _take(library, which, array, len, sizeof(*(array)), &whole)
-
-static bool _take_topology(auc_library_t *library, uint32_t nodes,
-			   struct aucsched_topology *out)
-{
-	bool whole = true;
-
-	*out = library->call->tree;
-	if (out->switches)
-		TAKE(AUC_SWITCHES, out->switches, out->switches_len);
-	if (out->leaves)
-		TAKE(AUC_LEAVES, out->leaves, nodes);
-	if (!whole || (out->switches_len && (!out->switches || !out->leaves)))
-		return false;
-	for (uint32_t i = 0; i < out->switches_len; i++)
-		if ((out->switches[i].parent >= out->switches_len) &&
-		    (out->switches[i].parent != AUCSCHED_NO_SWITCH))
-			return false;
-	for (uint32_t n = 0; out->leaves && (n < nodes); n++)
-		if ((out->leaves[n] >= out->switches_len) &&
-		    (out->leaves[n] != AUCSCHED_NO_SWITCH))
-			return false;
-	return true;
-}
-
 extern int auc_library_topology(auc_library_t *library, const char *nodes,
-				uint32_t nodes_len, const char *sizes,
-				struct aucsched_topology *out)
+				uint32_t nodes_len, const char *sizes)
 {
-	auc_call_t *call = _begin(library, AUC_CALL_TOPOLOGY);
-
-	if (!call)
-		return SLURM_ERROR;
+	(void) auc_set_text(&library->places, nodes);
+	(void) auc_set_text(&library->sizes, sizes);
+	library->places_len = nodes_len;
 	_forget(library);
-	call->text = _put_text(call, nodes);
-	call->len = nodes_len;
-	call->sizes = _put_text(call, sizes);
-	if (_ask(library, ANSWER_MS))
-		return SLURM_ERROR;
-	return _take_topology(library, nodes_len, out) ? SLURM_SUCCESS :
-		_lie(library);
+	return _run(library) ? SLURM_ERROR : _place(library);
 }
 
 /* ---- What jobs ask for ---- */
@@ -615,11 +579,30 @@ extern int auc_library_answer(auc_library_t *library)
 
 /* ---- Decisions ---- */
 
+/*
+ * Copies an array out of the memory, into which the engine might write when it has answered: what is
+ * checked is a copy. OUT whole - false if it is not there as a whole
+ */
+static const void *_take(auc_library_t *library, auc_taken_t which,
+			 const void *from, size_t len, size_t size, bool *whole)
+{
+	__typeof__(*library->taken) *to = &library->taken[which];
+
+	if (!_here(library->call, from, len, size)) {
+		*whole = false;
+		return NULL;
+	}
+	to->of = auc_grow(to->of, &to->cap, len, size);
+	return len ? memcpy(to->of, from, len * size) : to->of;
+}
+
+#define TAKE(which, array, len) \
+	(array) = _take(library, which, array, len, sizeof(*(array)), &whole)
+
 /* A pointer that is added to one of these has to be put into the memory, or taken out of it, too. */
 #define KNOWN(type, size) \
 	_Static_assert((sizeof(void *) != 8) || (sizeof(struct type) == (size)), #type)
 KNOWN(aucsched_settings, 80);
-KNOWN(aucsched_topology, 32);
 KNOWN(aucsched_submission, 128);
 KNOWN(aucsched_submission_answer, 128);
 KNOWN(aucsched_input, 312);

@@ -24,7 +24,7 @@ typedef struct aucsched_settings auc_settings_t;
  */
 
 /* Arrays of an answer, which are copied. */
-typedef enum { AUC_DECISIONS, AUC_SEGMENTS, AUC_VICTIMS, AUC_SWITCHES, AUC_LEAVES, AUC_TAKEN } auc_taken_t;
+typedef enum { AUC_DECISIONS, AUC_SEGMENTS, AUC_VICTIMS, AUC_TAKEN } auc_taken_t;
 
 typedef struct auc_library {
 	char *path;		/* of the library; NULL: none was asked for yet */
@@ -35,6 +35,8 @@ typedef struct auc_library {
 	auc_call_t *call;	/* the memory */
 	const char *lent;	/* where in it a buffer of the caller's was; the engine could change call->buf */
 	char *settings;		/* of the scheduler that is open; NULL: none is */
+	char *places, *sizes;	/* of places_len nodes: see aucsched_topology(); NULL: it was not told yet */
+	uint32_t places_len;
 	int64_t scheduler;	/* of aucsched_open(), in the engine that runs; 0: none yet */
 	int deadline_ms;	/* of a cycle */
 	int64_t resume_us;	/* no engine is started before */
@@ -68,10 +70,9 @@ extern int auc_library_submission(auc_library_t *library,
 				  struct aucsched_submission_answer *out,
 				  char *buf, size_t len);
 
-/* aucsched_topology(). OUT out - its arrays are the library's, until the next call of this */
+/* aucsched_topology(), for each engine that comes. RET what that returns; other answers are forgotten */
 extern int auc_library_topology(auc_library_t *library, const char *nodes,
-				uint32_t nodes_len, const char *sizes,
-				struct aucsched_topology *out);
+				uint32_t nodes_len, const char *sizes);
 
 /*
  * What a job asks for, as the library reads it. Answers are remembered. A question that is new is noted,

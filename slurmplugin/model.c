@@ -468,6 +468,38 @@ static const char *_count_nodes(job_record_t *job_ptr, part_record_t *part_ptr,
 	return _count_required(job_ptr, low, high, numbers);
 }
 
+/* ---- where nodes stand ---- */
+
+/* Since when the job waits for few switches. */
+static time_t _waits_since(const job_record_t *job_ptr)
+{
+	if (job_ptr->wait4switch_start)
+		return job_ptr->wait4switch_start;
+	return MAX(job_ptr->details->begin_time,
+		   job_ptr->details->submit_time);
+}
+
+extern void auc_note_switch_wait(job_record_t *job_ptr)
+{
+	if (job_ptr->req_switch && !job_ptr->wait4switch_start)
+		job_ptr->wait4switch_start = _waits_since(job_ptr);
+}
+
+static void _read_topology(const job_record_t *job_ptr,
+			   const part_record_t *part_ptr,
+			   struct aucsched_numbers *numbers)
+{
+	numbers->contiguous = job_ptr->details->contiguous;
+	numbers->named = job_ptr->details->req_node_bitmap != NULL;
+	numbers->elsewhere = auc_has_other_topology(part_ptr);
+	numbers->own_blocks = auc_has_own_blocks(job_ptr, part_ptr);
+	numbers->segment = auc_segment(job_ptr);
+	numbers->arranged = auc_arranges_segments(job_ptr);
+	if (job_ptr->req_switch &&
+	    (time(NULL) - _waits_since(job_ptr) < job_ptr->wait4switch))
+		numbers->switches = job_ptr->req_switch;
+}
+
 /* ---- memory and time ---- */
 
 extern bool auc_is_whole(const job_record_t *job_ptr,
@@ -641,11 +673,9 @@ static const char *_model_shape(const struct aucsched_numbers *numbers,
 	if (shape->left)
 		return words[shape->left];
 	_set_layout(shape->layouts, &request->job);
-	if (numbers->blocks) {
-		request->job.switches = shape->switches;
-		request->job.within = shape->within;
-		request->job.segment = shape->segment;
-	}
+	request->job.switches = shape->switches;
+	request->job.within = shape->within;
+	request->job.segment = shape->segment;
 	request->approximate |= shape->approximate;
 	request->loose |= shape->loose;
 	return NULL;
@@ -684,9 +714,8 @@ extern const char *auc_model(job_record_t *job_ptr, part_record_t *part_ptr,
 	_read_company(job_ptr, part_ptr, request);
 	request->threads = numbers.threads;
 	request->job.time_limit = _seconds(auc_minutes(job_ptr, part_ptr));
-	if ((why = auc_model_switches(job_ptr, part_ptr, &numbers,
-				      &request->job)) ||
-	    (why = _model_shape(&numbers, request)))
+	_read_topology(job_ptr, part_ptr, &numbers);
+	if ((why = _model_shape(&numbers, request)))
 		return why;
 	_model_memory(job_ptr, part_ptr, request);
 	return NULL;

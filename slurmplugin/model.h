@@ -11,32 +11,13 @@
 extern bool auc_are_alike(const job_record_t *a, const job_record_t *b);
 
 /*
- * Where nodes stand, as Slurm's topology plug-in says: topology/tree or topology/block; and what
- * jobs demand of that. What is known of the switches is kept until the configuration changes; it
- * is the agent's thread's.
+ * Tells the library where nodes stand, as Slurm's topology plug-in says, unless it knows. Before jobs are
+ * described. The agent's thread, node read lock.
  */
+extern void auc_tell_topology(auc_library_t *library);
 
-/*
- * Adds the switches above the nodes, none with other topologies. After auc_add_nodes(). Node read
- * lock.
- */
-extern void auc_add_topology(auc_snapshot_t *snapshot);
-
-/*
- * Has a job demand of switches what Slurm would hold it to; of blocks the library knows that.
- * OUT numbers - what blocks go by
- * RET NULL, or a word that says why it is left to Slurm. Job and node read locks.
- */
-extern const char *auc_model_switches(const job_record_t *job_ptr,
-				      const part_record_t *part_ptr,
-				      struct aucsched_numbers *numbers,
-				      struct aucsched_job *job);
-
-/*
- * The nodes of blocks that a running job has to itself: nobody else may start there.
- * RET FREE_NULL_BITMAP(); NULL: it has none. Job read lock.
- */
-extern bitstr_t *auc_own_blocks(const job_record_t *job_ptr);
+/* Whether a running job has the blocks of its nodes to itself: nobody else may start there. Job read lock. */
+extern bool auc_holds_leaves(const job_record_t *job_ptr);
 
 /*
  * Slurm counts the time for which a job waits for few switches from its first own try, which it

@@ -84,6 +84,7 @@ static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
 	struct aucsched_running running = {
 		.end = job_ptr->end_time,
 		.first_segment = s->in.running_segments_len,
+		.whole_leaves = auc_holds_leaves(job_ptr),
 	};
 
 	if (running.end <= s->in.now)
@@ -114,29 +115,6 @@ static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
 	/* In several parts it can't be preempted: the others would go on. */
 	if (s->in.running_len == others + 1)
 		s->runners[others].job_id = job_ptr->job_id;
-}
-
-/* What is idle in blocks that a job has to itself is taken until it ends. */
-static void _add_own_blocks(auc_snapshot_t *s, const job_record_t *job_ptr)
-{
-	bitstr_t *own = auc_own_blocks(job_ptr);
-	struct aucsched_running running = {
-		.end = MAX(job_ptr->end_time, s->in.now + 1),
-		.first_segment = s->in.running_segments_len,
-	};
-
-	for (int n = 0; own && (n < s->in.nodes_len); n++) {
-		struct aucsched_node *node = &s->nodes[n];
-		int gpus = MIN(node->free_gpus, s->spare_gpus[n]);
-
-		if (!bit_test(own, n) || !node->free_cores)
-			continue;
-		_add_segment(s, &running, n, node->free_cores, gpus, 0);
-		s->spare_gpus[n] -= gpus;
-		node->free_cores = node->free_gpus = 0;
-	}
-	FREE_NULL_BITMAP(own);
-	_end_running(s, &running, NULL, NULL);
 }
 
 /* One node of a place that is kept, as if its job ran there. */
@@ -224,9 +202,6 @@ static void _add_running(auc_snapshot_t *s)
 				if ((job_ptr->preempt_time != 0) == last)
 					_add_job(s, job_ptr);
 			}
-	AUC_EACH(job_ptr, job_list)
-		if (auc_holds_nodes(job_ptr))
-			_add_own_blocks(s, job_ptr);
 	_add_busy(s);
 }
 
@@ -272,7 +247,7 @@ extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
 	auc_add_nodes(s);
 	auc_add_shares(s);
 	auc_add_preferences(s);
-	auc_add_topology(s);
+	auc_tell_topology(library);
 	auc_add_stores(s, settings);
 	auc_add_resources(s);
 	_add_running(s);

@@ -632,7 +632,8 @@ static void test_parameters(void)
 static void test_texts(void)
 {
 	struct aucsched_submission_answer a;
-	struct aucsched_topology t;
+	struct aucsched_numbers numbers = {.min_nodes = 1, .asked_nodes = 1, .min_cpus = 1, .threads = 1, .switches = 2};
+	struct aucsched_shape shape;
 	int64_t h = must_open("");
 	char buf[512];
 #define SUBMISSION(...) aucsched_submission(&(struct aucsched_submission){__VA_ARGS__}, &a, buf, sizeof buf)
@@ -650,11 +651,12 @@ static void test_texts(void)
 	EXPECT(SUBMISSION(.settings = "auc_locality=yes", .comment = "input=x") == AUCSCHED_EINVAL && strstr(buf, "must be PATH:SIZE"));
 	EXPECT(SUBMISSION(.comment = "auc:gpu=1-2", .gres_prefix = "gres/", .nodes = "4\n") == AUCSCHED_OK && a.comment[0] == '\0' && !strcmp(a.gres, "gres/gpu:1"));
 	EXPECT(aucsched_submission(&(struct aucsched_submission){.gres = "gpu:1-2", .nodes = "4\n"}, &a, buf, 8) == AUCSCHED_EINVAL && !strcmp(buf, "call: a"));
-	EXPECT(aucsched_topology(h, "n1 top.a.n1 switch.switch.node\n\nn3 top.b.n3\n", 3, NULL, &t) == AUCSCHED_OK);
-	EXPECT(t.switches_len == 3 && t.roots == 1 && !t.blocks && !t.other);
-	EXPECT(t.leaves[0] == 1 && t.leaves[1] == AUCSCHED_NO_SWITCH && t.leaves[2] == 2 && t.switches[2].parent == 0);
-	EXPECT(aucsched_topology(h, "n1\nn2\n", 3, NULL, &t) == AUCSCHED_EINVAL);
-	EXPECT(aucsched_topology(h, NULL, 0, "x", &t) == AUCSCHED_OK && t.switches_len == 0 && t.leaves == NULL);
+	EXPECT(aucsched_topology(h, "n1 top.a.n1 switch.switch.node\n\nn3 top.b.n3\n", 3, NULL) == AUCSCHED_OK);
+	EXPECT(aucsched_shape(h, &numbers, &shape) == AUCSCHED_OK && shape.switches == 2 && shape.within == 0);
+	EXPECT(aucsched_topology(h, "n1\nn2\n", 3, NULL) == AUCSCHED_EINVAL);
+	EXPECT(aucsched_topology(h, "n1 b0.n1 block.node\n", 1, NULL) == 1);
+	EXPECT(aucsched_topology(h, NULL, 0, "x") == AUCSCHED_OK);
+	EXPECT(aucsched_shape(h, &numbers, &shape) == AUCSCHED_OK && shape.switches == 0);
 	EXPECT(aucsched_close(h) == AUCSCHED_OK);
 }
 

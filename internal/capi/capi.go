@@ -308,6 +308,8 @@ func cycle(h *engine.Handle, in *C.aucsched_in, out *C.struct_aucsched_output) e
 		return err
 	}
 	*out = C.struct_aucsched_output{abi: out.abi, size: out.size}
+	b := ownOf(h)
+	in = b.placed(in)
 	input, err := view(in)
 	if err != nil {
 		return err
@@ -321,7 +323,7 @@ func cycle(h *engine.Handle, in *C.aucsched_in, out *C.struct_aucsched_output) e
 	if err != nil {
 		return err
 	}
-	b := ownOf(h)
+	input.TakeLeaves()
 	if err := h.Cycle(&input, &b.out); err != nil {
 		return err
 	}

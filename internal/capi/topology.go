@@ -18,17 +18,17 @@ import (
 
 typedef const char aucsched_text;
 typedef const struct aucsched_numbers aucsched_numbers_in;
+typedef const struct aucsched_input aucsched_in;
 */
 import "C"
 
 //export aucsched_topology
-func aucsched_topology(handle C.int64_t, nodes *C.aucsched_text, n C.uint32_t, sizes *C.aucsched_text,
-	out *C.struct_aucsched_topology) (c C.int) {
+func aucsched_topology(handle C.int64_t, nodes *C.aucsched_text, n C.uint32_t, sizes *C.aucsched_text) (c C.int) {
 	defer recovered(&c)
-	return code(table.Do(int64(handle), func(h *engine.Handle) error {
+	err := table.Do(int64(handle), func(h *engine.Handle) error {
 		lines := strings.SplitAfter(text(nodes), "\n")
-		if len(lines) != int(n)+1 || out == nil {
-			return badCall("topology: %d lines of %d nodes, or out is NULL", len(lines)-1, n)
+		if len(lines) != int(n)+1 {
+			return badCall("topology: %d lines of %d nodes", len(lines)-1, n)
 		}
 		places := make([]standing.Node, n)
 		for i := range places {
@@ -36,19 +36,34 @@ func aucsched_topology(handle C.int64_t, nodes *C.aucsched_text, n C.uint32_t, s
 			address, pattern, _ := strings.Cut(rest, " ")
 			places[i] = standing.Node{Name: name, Address: address, Pattern: pattern}
 		}
-		x := standing.Read(places, text(sizes))
-		all := make([]engine.Switch, len(x.Parents))
-		for i, parent := range x.Parents {
+		b := ownOf(h)
+		b.tree = *standing.Read(places, text(sizes))
+		all := make([]engine.Switch, len(b.tree.Parents))
+		for i, parent := range b.tree.Parents {
 			all[i].Parent = parent
 		}
-		b := ownOf(h)
-		b.tree = *x
-		*out = C.struct_aucsched_topology{
-			switches: (*C.struct_aucsched_switch)(b.switches.set(all)), leaves: (*C.uint32_t)(b.leaves.set(x.Leaves)),
-			switches_len: C.uint32_t(len(all)), roots: C.uint32_t(x.Roots), blocks: flag(x.Blocks), other: flag(x.Other),
+		b.switches.set(all)
+		b.leaves.set(b.tree.Leaves)
+		if b.tree.Blocks {
+			c = 1
 		}
 		return nil
-	}))
+	})
+	if err != nil {
+		return code(err)
+	}
+	return c
+}
+
+// placed is the input with the switches that the handle was told of, unless it has its own.
+func (b *buffers) placed(in *C.aucsched_in) *C.aucsched_in {
+	if in.switches_len > 0 || b.tree.Other || len(b.tree.Parents) == 0 || len(b.tree.Leaves) != int(in.nodes_len) {
+		return in
+	}
+	with := *in
+	with.switches, with.switches_len = (*C.struct_aucsched_switch)(b.switches.at), C.uint32_t(len(b.tree.Parents))
+	with.leaves, with.leaves_len = (*C.uint32_t)(b.leaves.at), in.nodes_len
+	return &with
 }
 
 //export aucsched_shape

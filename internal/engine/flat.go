@@ -11,7 +11,7 @@ import (
 )
 
 // ABI is AUCSCHED_ABI: raised whenever the meaning of anything in the header changes.
-const ABI = 15
+const ABI = 16
 
 // Limits of the input.
 const (
@@ -55,7 +55,8 @@ type Running struct {
 	Price                  uint64 // for which it may be preempted; 0: it is not
 	Share                  uint32 // of a GPU, on each of its nodes
 	PreemptClass           uint8
-	Reserved               [3]uint8
+	WholeLeaves            uint8 // 1: what is free below the leaves of its nodes is nobody's
+	Reserved               [2]uint8
 }
 
 // Job is struct aucsched_job.

@@ -215,7 +215,7 @@ func TestFaultsOfShares(t *testing.T) {
 		"running_segments[0].bin: 3: it has 4 shares, of which 1 are fre": {func(in *Input) { in.Running[0].Share = 4 }, false, 0},
 		"running_segments[0].bin: 3: the job has no share":                {func(in *Input) { in.Running[0].Share = 0 }, false, 0},
 		"running_segments[0].gpus: 1: node 0 has 2 GPUs, of which 1":      {func(in *Input) { in.Segments[0].GPUs = 1 }, false, 0},
-		"running[0].reserved: 1: must be 0":                               {func(in *Input) { in.Running[0].Reserved[2] = 1 }, false, 0},
+		"running[0].reserved: 1: must be 0":                               {func(in *Input) { in.Running[0].Reserved[1] = 1 }, false, 0},
 		"jobs[0].share: 2147483648: must be at most":                      {func(in *Input) { in.Jobs[0].Share = 1 << 31 }, false, 1},
 		"jobs[0].max_nodes: 0: must be 1: a share":                        {func(in *Input) { in.Jobs[0].MaxNodes = 0 }, false, 1},
 		"jobs[0].max_gpus: 1: must be 0: a job with a share":              {func(in *Input) { in.Jobs[0].MaxGPUs = 1 }, false, 1},

@@ -236,7 +236,9 @@ func (r *Running) fault(i int) flaw {
 		return flawed("running", i, "price", r.Price, "must be at most %d", core.MaxPriority)
 	case r.PreemptClass > MaxClass:
 		return flawed("running", i, "preempt_class", r.PreemptClass, "must be at most %d", MaxClass)
-	case r.Reserved != [3]uint8{}:
+	case r.WholeLeaves > 1:
+		return flawed("running", i, "whole_leaves", r.WholeLeaves, "must be 0 or 1")
+	case r.Reserved != [2]uint8{}:
 		return flawed("running", i, "reserved", slices.Max(r.Reserved[:]), "must be 0")
 	}
 	return flaw{}

@@ -68,3 +68,44 @@ func newTopology(in *Input) (*nodeset.Topology, error) {
 	}
 	return tree, nil
 }
+
+// TakeLeaves has running jobs with whole leaves hold what is free there, until their ends, in copies of the arrays of in.
+func (in *Input) TakeLeaves() {
+	if len(in.Switches) == 0 || len(in.Leaves) != len(in.Nodes) {
+		return
+	}
+	below := func(n int) int { // a node of no leaf is its own
+		if leaf := in.Leaves[n]; leaf != NoSwitch {
+			return int(leaf)
+		}
+		return len(in.Switches) + n
+	}
+	own := map[int]int{} // the first job that has a leaf
+	for i := range in.Running {
+		r := &in.Running[i]
+		if end := uint64(r.FirstSegment) + uint64(r.Segments); r.WholeLeaves == 0 || end > uint64(len(in.Segments)) {
+			continue
+		}
+		for _, g := range in.Segments[r.FirstSegment:][:r.Segments] {
+			for n := int(g.First); n <= int(g.Last) && n < len(in.Nodes); n++ {
+				if _, taken := own[below(n)]; !taken {
+					own[below(n)] = i
+				}
+			}
+		}
+	}
+	if len(own) == 0 {
+		return
+	}
+	in.Nodes, in.Running, in.Segments = slices.Clone(in.Nodes), slices.Clone(in.Running), slices.Clone(in.Segments)
+	for n := range in.Nodes {
+		node := &in.Nodes[n]
+		i, taken := own[below(n)]
+		if !taken || node.FreeCores == 0 {
+			continue
+		}
+		in.Running = append(in.Running, Running{End: in.Running[i].End, FirstSegment: uint32(len(in.Segments)), Segments: 1})
+		in.Segments = append(in.Segments, Segment{First: uint32(n), Last: uint32(n), Cores: node.FreeCores, GPUs: node.FreeGPUs})
+		node.FreeCores, node.FreeGPUs = 0, 0
+	}
+}

@@ -76,3 +76,29 @@ func TestSwitchFaults(t *testing.T) {
 	require.Equal(t, Faulty, out.Decisions[0].Why)
 	require.EqualError(t, out.Fault, "jobs[0].segment: 2: must divide its number of nodes, which has to be fixed")
 }
+
+// What is free below a leaf that a running job has to itself is nobody's until it ends.
+func TestWholeLeaves(t *testing.T) {
+	e, err := New("preset=none", Options{})
+	require.NoError(t, err)
+	var out Output
+	cycle := func(whole uint8, j Job) Decision {
+		in := onLeaves(j, Job{Priority: 1, Cores: 1, TimeLimit: 60, Mask: -1})
+		in.Nodes[5].FreeCores = 2
+		in.Running = []Running{{End: 50, Segments: 1, WholeLeaves: whole}}
+		in.Segments = []Segment{{First: 5, Last: 5, Cores: 2}}
+		nodes := in.Nodes
+		in.TakeLeaves()
+		require.Equal(t, uint16(4), nodes[4].FreeCores, "the caller's array is as it was")
+		require.NoError(t, e.Cycle(in, &out))
+		require.Zero(t, out.Faults)
+		return out.Decisions[0]
+	}
+	j := threeNodes()
+	require.Equal(t, Starts, cycle(1, j).Why)
+	j.Cores, j.MinNodes, j.MaxNodes = 20, 5, 5
+	require.Equal(t, Starts, cycle(0, j).Why)
+	d := cycle(1, j)
+	require.Equal(t, WaitsReserved, d.Why)
+	require.EqualValues(t, 50, d.Expected)
+}

@@ -16,6 +16,7 @@ static struct aucsched_decision decisions[1 << 12];
 static struct aucsched_segment segments[1];
 static uint32_t victims[1];
 static uint64_t files;
+static uint32_t told;	/* of so many nodes, where they stand */
 
 int aucsched_abi(void)
 {
@@ -134,20 +135,10 @@ int aucsched_submission(const struct aucsched_submission *job, struct aucsched_s
 	return job->change ? AUCSCHED_EINVAL : AUCSCHED_OK;
 }
 
-int aucsched_topology(int64_t handle, const char *nodes, uint32_t nodes_len, const char *sizes, struct aucsched_topology *out)
+int aucsched_topology(int64_t handle, const char *nodes, uint32_t nodes_len, const char *sizes)
 {
-	static struct aucsched_switch switches[2] = { { .parent = AUCSCHED_NO_SWITCH }, { .parent = 0 } };
-	static uint32_t leaves[1 << 12];
-
-	switches[1].parent = strcmp(does, "parent") ? 0 : 2;
-	for (uint32_t i = 0; i < nodes_len; i++)
-		leaves[i] = (nodes[2 * i] == 'a') ? 1 : AUCSCHED_NO_SWITCH;
-	if (!strcmp(does, "leaf"))
-		leaves[0] = 2;
-	*out = (struct aucsched_topology) { .switches = switches, .switches_len = 2, .leaves = leaves };
-	if (!strcmp(does, "switches"))
-		out->switches_len = UINT32_MAX;
-	return AUCSCHED_OK;
+	told = nodes_len;
+	return !strcmp(nodes, "b\n");
 }
 
 int aucsched_shape(int64_t handle, const struct aucsched_numbers *numbers, struct aucsched_shape *out)
@@ -155,6 +146,7 @@ int aucsched_shape(int64_t handle, const struct aucsched_numbers *numbers, struc
 	memset(out, 0, sizeof(*out));
 	out->len = strcmp(does, "layouts") ? 1 : 10;
 	out->left = strcmp(does, "word") ? 0 : 100;
+	out->switches = told;
 	return AUCSCHED_OK;
 }
 

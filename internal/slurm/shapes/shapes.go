@@ -24,12 +24,13 @@ type Numbers struct {
 	LowGPUs, HighGPUs, CPUsPerGPU            uint32
 	SocketTasks, Sockets                     uint32
 	MostNodes, MostCores, MostGPUs           uint32
-	Segment                                  uint32
+	Segment, Switches                        uint32
 	Threads, UseThreads                      uint16
-	Whole, NodeRange, TasksGoByGPUs          bool
-	Blocks, Named                            bool
+	Whole, NodeRange, TasksGoByGPUs, Named   bool
 	GresLen                                  uint8
-	_                                        [2]uint8
+	Contiguous, Elsewhere                    bool
+	OwnBlocks, Arranged                      bool
+	_                                        [3]uint8
 }
 
 // MostGres is how many gres, or types of them, a request can have.
@@ -78,6 +79,7 @@ const (
 	record
 	segment
 	threads
+	topology
 )
 
 // layout is one while it is worked out; perNode 0: any number of cores.
@@ -137,7 +139,14 @@ type plan struct {
 
 // Of is the shape of a request, in the tree of a topology.
 func Of(n *Numbers, tree *standing.Tree) (s Shape) {
-	if n.Threads == 0 {
+	switch {
+	case tree.Other || n.Elsewhere:
+		return Shape{Left: topology}
+	case tree.Blocks && n.OwnBlocks:
+		return Shape{Left: exclusive}
+	case tree.Blocks && n.Arranged:
+		return Shape{Left: segment}
+	case n.Threads == 0:
 		return Shape{Left: threads}
 	}
 	a, why := n.readGres()
@@ -179,8 +188,14 @@ func Of(n *Numbers, tree *standing.Tree) (s Shape) {
 	if a.share > 0 {
 		s.Left = s.onOneNode(n)
 	}
-	if n.Blocks && s.Left == modelled {
+	switch {
+	case s.Left != modelled || len(tree.Parents) == 0:
+	case tree.Blocks:
 		s.Left = s.inBlocks(n, tree)
+	case !n.Contiguous: // Slurm looks at no switches then
+		if s.Switches = min(n.Switches, engine.MaxNodes); tree.Roots > 1 {
+			s.Within = engine.Root
+		}
 	}
 	return s
 }

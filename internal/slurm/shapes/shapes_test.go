@@ -102,14 +102,14 @@ func TestLayouts(t *testing.T) {
 }
 
 func TestSockets(t *testing.T) {
-	s := Of(&Numbers{MinNodes: 1, Tasks: 4, MinCPUs: 4, SocketTasks: 2, Sockets: 2, MostNodes: 4, MostCores: 8, Threads: 2}, nil)
+	s := Of(&Numbers{MinNodes: 1, Tasks: 4, MinCPUs: 4, SocketTasks: 2, Sockets: 2, MostNodes: 4, MostCores: 8, Threads: 2}, &standing.Tree{})
 	require.EqualValues(t, 1, s.SocketCores, "two tasks are on a core of two threads")
 	require.True(t, s.Approximate && s.Loose)
 }
 
 // Shares are of one GPU of one node.
 func TestShares(t *testing.T) {
-	s := Of(&Numbers{MinNodes: 1, Tasks: 2, MinCPUs: 2, Threads: 1, Gres: shares, GresLen: 1}, nil)
+	s := Of(&Numbers{MinNodes: 1, Tasks: 2, MinCPUs: 2, Threads: 1, Gres: shares, GresLen: 1}, &standing.Tree{})
 	require.Equal(t, Layout{Cores: 2, MinNodes: 1, MaxNodes: 1}, s.Layouts[0])
 	require.True(t, s.Left == modelled && s.Approximate && s.Len == 1)
 	both := [MostGres]Gres{shares[0], gpus(1, 0)[0]}
@@ -118,7 +118,7 @@ func TestShares(t *testing.T) {
 			n.Gres, n.GresLen = shares, 1
 		}
 		n.MinCPUs, n.Threads, n.MostNodes, n.MostCores = 2, 1, 4, 4
-		require.Equal(t, gres, Of(&n, nil).Left, "%+v", n)
+		require.Equal(t, gres, Of(&n, &standing.Tree{}).Left, "%+v", n)
 	}
 }
 
@@ -160,9 +160,34 @@ func TestGres(t *testing.T) {
 	}
 }
 
+var root = []uint32{standing.None}
+
+// What is said of switches is held to where there are some.
+func TestSwitches(t *testing.T) {
+	tree, block := &standing.Tree{Parents: root, Roots: 1}, &standing.Tree{Parents: root, Blocks: true, Base: 4, Count: 6, Levels: 1}
+	roots := &standing.Tree{Parents: root, Roots: 2}
+	for _, c := range []struct {
+		tree                   *standing.Tree
+		n                      Numbers
+		left                   uint8
+		switches, within, part int
+	}{
+		{&standing.Tree{}, Numbers{Switches: 2, OwnBlocks: true, Arranged: true}, modelled, 0, 0, 0},
+		{&standing.Tree{Other: true}, Numbers{}, topology, 0, 0, 0}, {&standing.Tree{}, Numbers{Elsewhere: true}, topology, 0, 0, 0},
+		{tree, Numbers{}, modelled, 0, 0, 0}, {tree, Numbers{Switches: 2, Segment: 1}, modelled, 2, 0, 0},
+		{roots, Numbers{}, modelled, 0, engine.Root, 0}, {roots, Numbers{Switches: 1, Contiguous: true}, modelled, 0, 0, 0},
+		{block, Numbers{OwnBlocks: true}, exclusive, 0, 0, 0}, {block, Numbers{Arranged: true}, segment, 0, 0, 0},
+		{block, Numbers{Switches: 2, Contiguous: true}, modelled, 0, 1, 0}, {tree, Numbers{OwnBlocks: true, Arranged: true}, modelled, 0, 0, 0},
+	} {
+		c.n.Threads, c.n.MinCPUs = 1, 1
+		s := Of(&c.n, c.tree)
+		require.Equal(t, []int{int(c.left), c.switches, c.within, c.part}, []int{int(s.Left), int(s.Switches), int(s.Within), int(s.Segment)}, "%+v", c)
+	}
+}
+
 // Of six blocks of four nodes, of which pairs are joined, or of sizes that nobody knows.
 func TestBlocks(t *testing.T) {
-	six := standing.Tree{Blocks: true, Base: 4, Count: 6, Levels: 1, Largest: 4}
+	six := standing.Tree{Parents: root, Blocks: true, Base: 4, Count: 6, Levels: 1, Largest: 4}
 	pairs, unknown, outside := six, six, six
 	pairs.Levels, unknown.Base, unknown.Count, outside.Outside = 3, 0, 0, true
 	for _, c := range []struct {
@@ -181,7 +206,7 @@ func TestBlocks(t *testing.T) {
 		{&six, 8, 8, 2, true, segment, 0, 0, 0}, {&six, 4, 8, 2, false, segment, 0, 0, 0},
 		{&unknown, 4, 4, 0, false, modelled, 0, 1, 0}, {&unknown, 5, 5, 0, false, blocks, 0, 0, 0}, {&unknown, 4, 4, 2, false, segment, 0, 0, 0},
 	} {
-		n := Numbers{MinNodes: c.nodes, MaxNodes: c.most, AskedNodes: c.nodes, MinCPUs: c.nodes, Threads: 1, Blocks: true, Segment: c.of, Named: c.named}
+		n := Numbers{MinNodes: c.nodes, MaxNodes: c.most, AskedNodes: c.nodes, MinCPUs: c.nodes, Threads: 1, Segment: c.of, Named: c.named}
 		s := Of(&n, c.tree)
 		require.Equal(t, c.left, s.Left, "%+v", c)
 		if s.Left == modelled {
@@ -258,7 +283,7 @@ func oddNumbers(rng *rand.Rand) *Numbers {
 		NodeMinCPUs: any32(), Whole: rng.IntN(3) == 0, NodeCores: any16(), LowGPUs: some(any32()), HighGPUs: any32(),
 		CPUsPerGPU: some(any16()), SocketTasks: some(any16()), Sockets: rng.Uint32N(5),
 		TasksGoByGPUs: rng.IntN(4) == 0, MostNodes: any32() % 5000, MostCores: any16(), MostGPUs: rng.Uint32N(17),
-		Segment: some(any32()), Blocks: rng.IntN(2) == 0, Named: rng.IntN(4) == 0,
+		Segment: some(any32()), Switches: some(any32()), Named: rng.IntN(4) == 0, Contiguous: rng.IntN(2) == 0,
 		Threads: uint16(1 + rng.IntN(4)), UseThreads: uint16(rng.IntN(6)),
 	}
 	if rng.IntN(2) == 0 {
@@ -281,13 +306,13 @@ func TestOddNumbers(t *testing.T) {
 	id, err := table.Open("window=1 depth=0 deadline_ms=1000", engine.Options{})
 	require.NoError(t, err)
 	rng := rand.New(rand.NewPCG(2, 0))
-	tree := &standing.Tree{Blocks: true, Base: 4, Count: 6, Levels: 7, Largest: 4}
+	trees := []*standing.Tree{{Parents: root, Blocks: true, Base: 4, Count: 6, Levels: 7, Largest: 4}, {Parents: root, Roots: 2}, {}}
 	tried := 0
 	for range 200 {
 		in := engine.Input{Nodes: []engine.Node{{Cores: 8, FreeCores: 8, Up: 1}}}
 		for len(in.Jobs) < 500 {
 			n := oddNumbers(rng)
-			s := Of(n, tree)
+			s := Of(n, trees[rng.IntN(len(trees))])
 			if tried++; s.Left != modelled {
 				continue
 			}
