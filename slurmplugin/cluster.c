@@ -64,38 +64,6 @@ extern void auc_topology_free(void)
 	memset(&known, 0, sizeof(known));
 }
 
-/* ---- Which nodes are to be used first ---- */
-
-/* Whether the least loaded of the partition's nodes come first. */
-static bool _is_lln(const part_record_t *part_ptr)
-{
-	return (part_ptr->flags & PART_FLAG_LLN) ||
-		(slurm_conf.select_type_param & SELECT_LLN);
-}
-
-extern void auc_add_preferences(auc_snapshot_t *s)
-{
-	part_record_t *part_ptr;
-	bitstr_t *spread = bit_alloc(node_record_count);
-
-	AUC_EACH(part_ptr, part_list)
-		if (part_ptr->node_bitmap && _is_lln(part_ptr))
-			bit_or(spread, part_ptr->node_bitmap);
-	AUC_GROW(s->preferences, s->preferences_cap, s->in.nodes_len);
-	s->in.preferences_len = s->in.nodes_len;
-	for (int n = 0; n < s->in.nodes_len; n++) {
-		const node_record_t *node_ptr = node_record_table_ptr[n];
-
-		s->preferences[n] = (struct aucsched_preference) {
-			.weight = node_ptr && node_ptr->config_ptr ?
-				node_ptr->config_ptr->weight : 0,
-			.asleep = node_ptr && (IS_NODE_POWERED_DOWN(node_ptr) ||
-					       IS_NODE_POWERING_DOWN(node_ptr)),
-			.spread = bit_test(spread, n) };
-	}
-	FREE_NULL_BITMAP(spread);
-}
-
 /* ---- Cores ---- */
 
 extern bool auc_holds_nodes(const job_record_t *job_ptr)

@@ -29,12 +29,6 @@ extern void auc_note_switch_wait(job_record_t *job_ptr);
 extern void auc_topology_free(void);
 
 /*
- * What says which nodes are to be used first: Weight, sleep, and LLN of partitions or CR_LLN, for which
- * what starts in the same cycle doesn't count. The library goes by it. Node and partition read locks.
- */
-extern void auc_add_preferences(auc_snapshot_t *snapshot);
-
-/*
  * The cores of nodes: who holds them, and which are idle. An array of bitmaps has one for each
  * node, by its index, or NULL; it is the caller's, and freed with auc_cores_free().
  *
@@ -242,8 +236,12 @@ extern void auc_update_judge(job_record_t *job_ptr);
  */
 extern void auc_requests_restore(void);
 
-/* Every node of the table, as if no job were running; free GPUs as Slurm counts them. Node read lock. */
-extern void auc_add_nodes(auc_snapshot_t *snapshot);
+/*
+ * Every node of the table, and what running jobs hold of it and until when. Topology must have been told. Under
+ * the locks.
+ */
+extern void auc_add_machine(auc_snapshot_t *snapshot,
+			    const auc_settings_t *settings);
 
 /* Whether new jobs may start on node n as it is: up, and nothing completes on it. Node read lock. */
 extern bool auc_takes_jobs(int n);
@@ -264,39 +262,6 @@ extern uint64_t auc_all_memory(int n);
  * have several types, and other gres. Arrays are the snapshot's. Under the locks.
  */
 
-/* What a running job holds of them on one node: equal ones compare equal by memcmp(). */
-typedef struct {
-	uint32_t amounts[AUC_RESOURCES];
-} auc_holding_t;
-
-/*
- * Says which there are, and what nodes have in all. Nodes must be there, and nothing be taken off
- * them. Conf and node read locks.
- */
-extern void auc_add_resources(auc_snapshot_t *snapshot);
-
-/* All GPUs that a job holds on node n, its number at, of whatever type. */
-extern uint8_t auc_held_gpus(const job_record_t *job_ptr, int n, int at);
-
-/*
- * What a job holds on node n, its number at, which is taken off the node.
- * IN cores - that Slurm gave it there
- */
-extern void auc_take_holding(auc_snapshot_t *snapshot,
-			     const job_record_t *job_ptr, int n, int at,
-			     int cores, auc_holding_t *holding);
-
-/* The same of a node of a place that is kept for a job, by the job's request. */
-extern void auc_take_promise(auc_snapshot_t *snapshot,
-			     const auc_request_t *request,
-			     const part_record_t *part_ptr,
-			     const struct aucsched_segment *segment, int n,
-			     auc_holding_t *holding);
-
-/* The running job that was added last holds this on each of its nodes. */
-extern void auc_add_running_uses(auc_snapshot_t *snapshot,
-				 const auc_holding_t *holding);
-
 /* What the job that is added next, or the next alternative, uses as its request says. */
 extern void auc_add_uses(auc_snapshot_t *snapshot, bool alternative,
 			 const auc_request_t *request,
@@ -311,25 +276,6 @@ extern bool auc_counts_gres(const auc_snapshot_t *snapshot, uint32_t gres,
  * whichever some node has. A job's shares of a node are all of one GPU.
  */
 
-/* What a job holds of one GPU of a node. */
-typedef struct {
-	uint32_t share;		/* 0: none, or nobody can tell of which */
-	uint8_t bin;		/* of the library */
-} auc_share_t;
-
-/*
- * How many shares nodes' GPUs have, and which of these are in shared use; they are not free as a
- * whole. The nodes must be there, and nothing be taken off them. Node read lock.
- */
-extern void auc_add_shares(auc_snapshot_t *snapshot);
-
-/*
- * What a running job holds on node n, its number at, to be told once. It is taken off what
- * nobody has told of. Job and node read locks.
- */
-extern auc_share_t auc_take_share(auc_snapshot_t *snapshot,
-				  const job_record_t *job_ptr, int n, int at);
-
 /*
  * The device that a start gets, for a bin that the library has named; starts of a cycle that are
  * given the same bin get the same one. Node write lock.
@@ -343,20 +289,9 @@ extern int auc_share_device(const auc_snapshot_t *snapshot, int n, uint8_t bin,
 extern bool auc_is_near(const gres_node_state_t *gpus, int gpu, bitstr_t *cores);
 
 /*
- * The pending jobs in the order in which Slurm would try them, as rows with their masks. Nodes and running
- * jobs must be there. Under the locks.
- */
-extern void auc_add_queue(auc_snapshot_t *snapshot,
-			  const auc_settings_t *settings, uint32_t cycle);
-
-/*
  * Which input files nodes hold, as the library is told, and the file in StateSaveLocation in which
  * that outlasts a restart. The agent's thread alone.
  */
-
-/* What nodes keep of files, which must be there; nothing with auc_locality=no. */
-extern void auc_add_stores(auc_snapshot_t *snapshot,
-			   const auc_settings_t *settings);
 
 /* The file of the job that comes next, or of the running one, if it names one. RET whether it does */
 extern bool auc_add_read(auc_snapshot_t *snapshot, const job_record_t *job_ptr,

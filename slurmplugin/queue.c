@@ -791,8 +791,12 @@ static void _go_through(auc_snapshot_t *s, queue_state_t *state)
 	FREE_NULL_LIST(queue);
 }
 
-extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
-			  uint32_t cycle)
+/*
+ * The pending jobs in the order in which Slurm would try them, as rows with their masks. Nodes and running
+ * jobs must be there.
+ */
+static void _add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
+		       uint32_t cycle)
 {
 	queue_state_t *state = xmalloc(sizeof(*state));
 
@@ -808,4 +812,62 @@ extern void auc_add_queue(auc_snapshot_t *s, const auc_settings_t *settings,
 		FREE_NULL_BITMAP(state->masks[i]);
 	auc_limits_end();
 	xfree(state);
+}
+
+/* ---- The snapshot: under the locks, except for auc_snapshot_free() ---- */
+
+static void _clear(auc_snapshot_t *s, uint32_t cycle)
+{
+	memset(&s->in, 0, sizeof(s->in));
+	s->in.abi = AUCSCHED_ABI;
+	s->in.size = sizeof(s->in);
+	s->in.now = time(NULL);
+	s->in.seed = cycle;
+	s->config = slurm_conf.last_update;
+	s->queue = s->beyond = s->left_jobs = s->left_longest_s = 0;
+	s->left_len = 0;
+	s->held_len = 0;
+}
+
+/* The arrays have moved as they grew. */
+static void _point_to_arrays(auc_snapshot_t *s)
+{
+#define POINT(type, name) s->in.name = s->name;
+	AUC_SHOWN_ARRAYS(POINT)
+}
+
+/* Something else has the job wait: Slurm's reason says it. */
+static void _drop_verdict(uint32_t job_id)
+{
+	job_record_t *job_ptr = find_job_record(job_id);
+
+	if (job_ptr && IS_JOB_PENDING(job_ptr))
+		auc_verdict_drop(job_ptr);
+}
+
+extern void auc_snapshot_take(auc_snapshot_t *s, const auc_settings_t *settings,
+			      auc_library_t *library, uint32_t cycle)
+{
+	_clear(s, cycle);
+	s->library = library;
+	auc_model_refresh(library);
+	auc_shares_refresh();
+	auc_requests_restore();
+	auc_tell_topology(library);
+	auc_add_machine(s, settings);
+	auc_rights_begin(s, settings->preempt);
+	_add_queue(s, settings, cycle);
+	auc_rights_end(s);
+	auc_memo_sweep(cycle, _drop_verdict);
+	_point_to_arrays(s);
+}
+
+extern void auc_snapshot_free(auc_snapshot_t *s)
+{
+	auc_claims_free(&s->claims);
+	auc_claims_free(&s->first);
+#define FREE(type, name) xfree(s->name);
+	AUC_SHOWN_ARRAYS(FREE)
+	AUC_OWN_ARRAYS(FREE)
+	memset(s, 0, sizeof(*s));
 }

@@ -4,6 +4,18 @@
 
 #include "common.h"
 #include "model.h"
+#include "start.h"
+
+/* What a running job holds of the further resources on one node: equal ones compare equal by memcmp(). */
+typedef struct {
+	uint32_t amounts[AUC_RESOURCES];
+} holding_t;
+
+/* What a job holds of one GPU of a node. */
+typedef struct {
+	uint32_t share;		/* 0: none, or nobody can tell of which */
+	uint8_t bin;		/* of the library */
+} share_t;
 
 /* ---- The nodes, before running jobs are looked at: node read lock ---- */
 
@@ -100,7 +112,8 @@ static void _add_node(auc_snapshot_t *s, int n)
 	}
 }
 
-extern void auc_add_nodes(auc_snapshot_t *s)
+/* Every node of the table, as if no job were running; free GPUs as Slurm counts them. */
+static void _add_nodes(auc_snapshot_t *s)
 {
 	AUC_GROW(s->nodes, s->nodes_cap, node_record_count);
 	AUC_GROW(s->gpu_type, s->gpu_type_cap, node_record_count);
@@ -109,6 +122,42 @@ extern void auc_add_nodes(auc_snapshot_t *s)
 	s->in.mask_words = (node_record_count + 63) / 64;
 	for (int n = 0; n < node_record_count; n++)
 		_add_node(s, n);
+}
+
+/* ---- Which nodes are to be used first ---- */
+
+/* Whether the least loaded of the partition's nodes come first. */
+static bool _is_lln(const part_record_t *part_ptr)
+{
+	return (part_ptr->flags & PART_FLAG_LLN) ||
+		(slurm_conf.select_type_param & SELECT_LLN);
+}
+
+/*
+ * Weight, sleep, and LLN of partitions or CR_LLN, for which what starts in the same cycle doesn't count. The
+ * library goes by it.
+ */
+static void _add_preferences(auc_snapshot_t *s)
+{
+	part_record_t *part_ptr;
+	bitstr_t *spread = bit_alloc(node_record_count);
+
+	AUC_EACH(part_ptr, part_list)
+		if (part_ptr->node_bitmap && _is_lln(part_ptr))
+			bit_or(spread, part_ptr->node_bitmap);
+	AUC_GROW(s->preferences, s->preferences_cap, s->in.nodes_len);
+	s->in.preferences_len = s->in.nodes_len;
+	for (int n = 0; n < s->in.nodes_len; n++) {
+		const node_record_t *node_ptr = node_record_table_ptr[n];
+
+		s->preferences[n] = (struct aucsched_preference) {
+			.weight = node_ptr && node_ptr->config_ptr ?
+				node_ptr->config_ptr->weight : 0,
+			.asleep = node_ptr && (IS_NODE_POWERED_DOWN(node_ptr) ||
+					       IS_NODE_POWERING_DOWN(node_ptr)),
+			.spread = bit_test(spread, n) };
+	}
+	FREE_NULL_BITMAP(spread);
 }
 
 /*
@@ -176,7 +225,8 @@ static void _add_shared(auc_snapshot_t *s, int n,
 	}
 }
 
-extern void auc_add_shares(auc_snapshot_t *s)
+/* How many shares nodes' GPUs have, and which of these are in shared use; they are not free as a whole. */
+static void _add_shares(auc_snapshot_t *s)
 {
 	AUC_GROW(s->first_shared, s->first_shared_cap, node_record_count + 1);
 	s->in.shared_gpus_len = s->in.share_sizes_len = 0;
@@ -234,11 +284,15 @@ static const gres_job_state_t *_held_shares(const job_record_t *job_ptr,
 	return NULL;
 }
 
-extern auc_share_t auc_take_share(auc_snapshot_t *s,
-				  const job_record_t *job_ptr, int n, int at)
+/*
+ * What a running job holds on node n, its number at, to be told once. It is taken off what
+ * nobody has told of.
+ */
+static share_t _take_share(auc_snapshot_t *s, const job_record_t *job_ptr,
+			       int n, int at)
 {
 	const gres_job_state_t *held;
-	auc_share_t taken = { 0 };
+	share_t taken = { 0 };
 	int i;
 
 	if (!s->in.share_sizes_len || !s->share_sizes[n] ||
@@ -441,7 +495,8 @@ static void _add_amount(auc_snapshot_t *s, uint32_t r, int n)
 	a->free = a->total;
 }
 
-extern void auc_add_resources(auc_snapshot_t *s)
+/* Says which there are, and what nodes have in all. */
+static void _add_resources(auc_snapshot_t *s)
 {
 	uint32_t gpu = gres_build_id("gpu");
 
@@ -489,15 +544,20 @@ static uint64_t _held_gres(const job_record_t *job_ptr, const auc_kind_t *kind,
 	return count;
 }
 
-extern uint8_t auc_held_gpus(const job_record_t *job_ptr, int n, int at)
+/* All GPUs that a job holds on node n, its number at, of whatever type. */
+static uint8_t _held_gpus(const job_record_t *job_ptr, int n, int at)
 {
 	auc_kind_t gpus = { .of = AUC_GRES, .gres = gres_build_id("gpu") };
 
 	return MIN(_held_gres(job_ptr, &gpus, n, at), AUCSCHED_MAX_GPUS);
 }
 
-extern void auc_take_holding(auc_snapshot_t *s, const job_record_t *job_ptr,
-			     int n, int at, int cores, auc_holding_t *holding)
+/*
+ * What a job holds on node n, its number at, which is taken off the node.
+ * IN cores - that Slurm gave it there
+ */
+static void _take_holding(auc_snapshot_t *s, const job_record_t *job_ptr,
+			  int n, int at, int cores, holding_t *holding)
 {
 	const job_resources_t *held = job_ptr->job_resrcs;
 	uint64_t memory = held->memory_allocated ? held->memory_allocated[at] : 0;
@@ -526,7 +586,8 @@ extern void auc_take_holding(auc_snapshot_t *s, const job_record_t *job_ptr,
 	}
 }
 
-extern void auc_add_running_uses(auc_snapshot_t *s, const auc_holding_t *holding)
+/* The running job that was added last holds this on each of its nodes. */
+static void _add_running_uses(auc_snapshot_t *s, const holding_t *holding)
 {
 	for (uint32_t r = 0; r < s->in.resources_len; r++)
 		if (holding->amounts[r])
@@ -595,10 +656,11 @@ extern void auc_add_uses(auc_snapshot_t *s, bool alternative,
 	}
 }
 
-extern void auc_take_promise(auc_snapshot_t *s, const auc_request_t *request,
-			     const part_record_t *part_ptr,
-			     const struct aucsched_segment *segment, int n,
-			     auc_holding_t *holding)
+/* The same as _take_holding() of a node of a place that is kept for a job, by the job's request. */
+static void _take_promise(auc_snapshot_t *s, const auc_request_t *request,
+			  const part_record_t *part_ptr,
+			  const struct aucsched_segment *segment, int n,
+			  holding_t *holding)
 {
 	memset(holding, 0, sizeof(*holding));
 	for (uint32_t r = 0; r < s->in.resources_len; r++) {
@@ -617,7 +679,8 @@ extern void auc_take_promise(auc_snapshot_t *s, const auc_request_t *request,
 
 /* ---- Input files that jobs read, and nodes hold ---- */
 
-extern void auc_add_stores(auc_snapshot_t *s, const auc_settings_t *settings)
+/* What nodes keep of files; nothing with auc_locality=no. */
+static void _add_stores(auc_snapshot_t *s, const auc_settings_t *settings)
 {
 	if (!settings->locality)
 		return;
@@ -654,4 +717,211 @@ extern bool auc_add_read(auc_snapshot_t *s, const job_record_t *job_ptr, bool ru
 	else
 		AUC_ADD(s, job_reads, read);
 	return true;
+}
+
+/* ---- What running jobs hold of the nodes, and until when: job and node read locks ---- */
+
+/*
+ * Adds what a job has on node n, joined to its segment before where that is alike.
+ * IN bin - the GPU in shared use that has the job's share; 0: none
+ */
+static void _add_segment(auc_snapshot_t *s, struct aucsched_running *running,
+			 int n, uint16_t cores, uint8_t gpus, uint8_t bin)
+{
+	struct aucsched_segment *last = !running->segments ? NULL :
+		&s->running_segments[s->in.running_segments_len - 1];
+
+	if (last && (last->last + 1 == n) && (last->cores == cores) &&
+	    (last->gpus == gpus) && !last->bin && !bin) {
+		last->last = n;
+		return;
+	}
+	AUC_ADD(s, running_segments, (struct aucsched_segment) { n, n, cores, gpus, bin });
+	running->segments++;
+}
+
+/*
+ * A job that holds nothing is not told of.
+ * IN job_ptr, holding - NULL: it is no job
+ */
+static void _end_running(auc_snapshot_t *s,
+			 const struct aucsched_running *running,
+			 const job_record_t *job_ptr,
+			 const holding_t *holding)
+{
+	if (!running->segments)
+		return;
+	if (job_ptr)
+		(void) auc_add_read(s, job_ptr, true);
+	AUC_GROW(s->runners, s->runners_cap, s->in.running_len + 1);
+	memset(&s->runners[s->in.running_len], 0, sizeof(*s->runners));
+	AUC_ADD(s, running, *running);
+	if (holding)
+		_add_running_uses(s, holding);
+}
+
+/*
+ * Takes what a job holds on node n off it.
+ * IN at - the number of the node among the job's
+ * IN cores - how many the job was given there
+ * IN bin - the GPU of its share, 0: none
+ */
+static void _take_off(auc_snapshot_t *s, struct aucsched_running *running,
+		      const job_record_t *job_ptr, int n, int at, int cores,
+		      uint8_t bin)
+{
+	struct aucsched_node *node = &s->nodes[n];
+	uint8_t gpus = _held_gpus(job_ptr, n, at);
+
+	/* What is shared, or on its way out, is counted once. */
+	cores = MIN(cores, node->free_cores);
+	node->free_cores -= cores;
+	gpus = MIN(gpus, s->spare_gpus[n]);
+	s->spare_gpus[n] -= gpus;
+	if (cores)
+		_add_segment(s, running, n, cores, gpus, bin);
+}
+
+/*
+ * Takes what a job holds off its nodes, and remembers until when. Where it holds other amounts of
+ * further resources than on the nodes before, it goes on as another running job.
+ */
+static void _add_job(auc_snapshot_t *s, const job_record_t *job_ptr)
+{
+	job_resources_t *held = job_ptr->job_resrcs;
+	int first = 0, at = 0;
+	holding_t here, before = { { 0 } };
+	uint32_t others = s->in.running_len;
+	struct aucsched_running running = {
+		.end = job_ptr->end_time,
+		.first_segment = s->in.running_segments_len,
+		.whole_leaves = auc_holds_leaves(job_ptr),
+	};
+
+	if (running.end <= s->in.now)
+		running.end = s->in.now + 1;
+	AUC_EACH_BIT(n, held->node_bitmap) {
+		int cores = node_record_table_ptr[n]->tot_cores;
+		int taken = bit_set_count_range(held->core_bitmap, first,
+						first + cores);
+		share_t share;
+
+		_take_holding(s, job_ptr, n, at, taken, &here);
+		if (auc_gave_cores(job_ptr))
+			taken = 0;
+		share = _take_share(s, job_ptr, n, at);
+		if (memcmp(&here, &before, sizeof(here)) ||
+		    (share.share != running.share)) {
+			_end_running(s, &running, job_ptr, &before);
+			running.share = share.share;
+			running.first_segment = s->in.running_segments_len;
+			running.segments = 0;
+			before = here;
+		}
+		_take_off(s, &running, job_ptr, n, at, taken, share.bin);
+		first += cores;
+		at++;
+	}
+	_end_running(s, &running, job_ptr, &before);
+	/* In several parts it can't be preempted: the others would go on. */
+	if (s->in.running_len == others + 1)
+		s->runners[others].job_id = job_ptr->job_id;
+}
+
+/* One node of a place that is kept, as if its job ran there. */
+static void _add_kept(auc_snapshot_t *s, const auc_hold_t *hold,
+		      const auc_request_t *request,
+		      const part_record_t *part_ptr, uint32_t n,
+		      const struct aucsched_segment *segment)
+{
+	struct aucsched_node *node = &s->nodes[n];
+	holding_t holding;
+	struct aucsched_running running = {
+		.end = s->in.now + hold->s.rows[0].ways[0].job.time_limit,
+		.first_segment = s->in.running_segments_len,
+	};
+	int cores = MIN(segment->cores, node->free_cores);
+	int gpus = MIN(segment->gpus, s->spare_gpus[n]);
+
+	node->free_cores -= cores;
+	s->spare_gpus[n] -= gpus;
+	_take_promise(s, request, part_ptr, segment, n, &holding);
+	if (cores)
+		_add_segment(s, &running, n, cores, gpus, 0);
+	_end_running(s, &running, NULL, &holding);
+}
+
+/*
+ * Places that are kept are as taken. They come first: what is left of a node to those who are on their
+ * way out is what is theirs alone.
+ */
+static void _add_holds(auc_snapshot_t *s)
+{
+	uint32_t len;
+	const auc_hold_t *holds = auc_holds(&len);
+
+	for (uint32_t i = 0; i < len; i++) {
+		job_record_t *job_ptr = find_job_record(holds[i].job_id);
+		part_record_t *part_ptr;
+		auc_request_t request;
+
+		if (!job_ptr || !(part_ptr = job_ptr->part_ptr) ||
+		    auc_model(job_ptr, part_ptr, &request))
+			continue;
+		AUC_EACH_PLACE(n, segment, &holds[i].out, holds[i].out.decisions)
+			if (n < s->in.nodes_len)
+				_add_kept(s, &holds[i], &request, part_ptr, n,
+					  segment);
+	}
+}
+
+/*
+ * Nodes that take no job for the moment are as if somebody had all that is free there for
+ * another second: a job that needs them waits, which is not the same as that it
+ * can never run.
+ */
+static void _add_busy(auc_snapshot_t *s)
+{
+	struct aucsched_running busy = {
+		.end = s->in.now + 1,
+		.first_segment = s->in.running_segments_len,
+	};
+
+	for (int n = 0; n < node_record_count; n++) {
+		struct aucsched_node *node = &s->nodes[n];
+
+		node->free_gpus = MIN(node->free_gpus, s->spare_gpus[n]);
+		if (!node->up || auc_takes_jobs(n) || !node->free_cores)
+			continue;
+		_add_segment(s, &busy, n, node->free_cores, node->free_gpus, 0);
+		node->free_cores = node->free_gpus = 0;
+	}
+	_end_running(s, &busy, NULL, NULL);
+}
+
+/* Takes what running jobs hold off the nodes, which must be there. */
+static void _add_running(auc_snapshot_t *s)
+{
+	job_record_t *job_ptr;
+	bool leave = false;	/* some are on their way out: they come last */
+
+	_add_holds(s);
+	for (int last = 0; last <= leave; last++)
+		AUC_EACH(job_ptr, job_list)
+			if (auc_holds_nodes(job_ptr)) {
+				leave |= job_ptr->preempt_time != 0;
+				if ((job_ptr->preempt_time != 0) == last)
+					_add_job(s, job_ptr);
+			}
+	_add_busy(s);
+}
+
+extern void auc_add_machine(auc_snapshot_t *s, const auc_settings_t *settings)
+{
+	_add_nodes(s);
+	_add_shares(s);
+	_add_preferences(s);
+	_add_stores(s, settings);
+	_add_resources(s);
+	_add_running(s);
 }

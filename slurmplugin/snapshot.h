@@ -64,7 +64,7 @@ extern void auc_claims_free(auc_claims_t *claims);
 
 /*
  * The cluster as flat arrays, which the library is shown. The arrays are the snapshot's: they
- * grow, and are kept from cycle to cycle. Those who fill them (resources.c, snapshot.c, queue.c and so
+ * grow, and are kept from cycle to cycle. Those who fill them (resources.c, queue.c and so
  * on) do so in auc_snapshot_take(), in the agent's thread and under the locks; afterwards that
  * thread reads them without a lock.
  */

@@ -65,19 +65,6 @@ extern void auc_test_end(const auc_tested_t *tested, job_record_t *job_ptr);
 extern job_record_t *auc_split(job_record_t *job_ptr);
 
 /*
- * The place of a decision as a pin, exact cores of its nodes, where jobs are to end first. Which GPUs
- * Slurm's selection says. Bitmaps of a pin are its own, also of one that could not be made. Job and
- * node read locks.
- * IN later - cores, by node, of those who are to end: taken where idle ones do not do
- */
-extern bool auc_pin_make_room(auc_pin_t *pin,
-			      const struct aucsched_output *out,
-			      const struct aucsched_decision *decision,
-			      bitstr_t **idle, bitstr_t **later);
-
-extern void auc_pin_free(auc_pin_t *pin);
-
-/*
  * Gives jobs their nodes as decided, from starts->next on, until all are done or
  * budget_us is over (one start is always tried). Every job is validated again first.
  * auc_launch() has to follow. Under the locks, as what follows.
@@ -90,30 +77,6 @@ extern void auc_start(const auc_snapshot_t *snapshot,
 /* Whether auc_start() has nothing more to do for the snapshot. */
 extern bool auc_all_tried(const auc_snapshot_t *snapshot,
 			  const auc_starts_t *starts);
-
-/*
- * Gives the job of one row its nodes as decided, if they are free: as auc_start().
- * IN/OUT idle - cores of these nodes; what the job gets is taken off
- * RET whether it has them
- */
-extern bool auc_start_row(const auc_snapshot_t *snapshot,
-			  const struct aucsched_output *out, uint32_t row,
-			  bitstr_t **idle, auc_select_hooks_t *hooks,
-			  auc_starts_t *starts);
-
-/*
- * Asks stock Slurm whether the job of a row could have its pin if those of pin->victims had ended,
- * after all checks of a start. It is as it was afterwards, except for a task of an array, which is a
- * job of its own then.
- * IN pin - a question, with pin->got
- * IN room - any of these cores will do for a job that is loose
- * RET the job; or NULL
- */
-extern job_record_t *auc_start_ask(const auc_snapshot_t *snapshot,
-				   const struct aucsched_output *out,
-				   uint32_t row, auc_pin_t *pin,
-				   bitstr_t **room, auc_select_hooks_t *hooks,
-				   auc_starts_t *starts);
 
 /* Starts that waited until others had ended. Under the locks, the agent's thread alone. */
 
