@@ -882,14 +882,8 @@ static bool _note_first(job_record_t *job_ptr, const auc_kept_t *kept)
 {
 	auc_gpus_t range;
 	auc_first_t first = {
-		.tasks = kept->num_tasks,
-		.min_nodes = kept->min_nodes,
-		.max_nodes = kept->max_nodes,
-		.min_cpus = kept->orig_min_cpus,
-		.max_cpus = kept->orig_max_cpus,
-		.ntasks_per_node = kept->ntasks_per_node,
-		.cpus_per_node = kept->orig_pn_min_cpus,
-		.contiguous = kept->contiguous,
+#define FROM_KEPT(form, x) .x = kept->x,
+		AUC_FIRST(FROM_KEPT)
 		.flags = ((kept->bit_flags & JOB_NTASKS_SET) ?
 			  AUC_FIRST_TASKS : 0) |
 			((kept->bit_flags & AUC_IMPLIED_MAX_NODES) ?
@@ -982,15 +976,11 @@ static void _restore_first(job_record_t *job_ptr, const auc_first_t *first)
 	_free_env(details->env_sup, details->env_cnt);
 	details->env_sup = env;
 	details->env_cnt = envcount(env);
-	details->num_tasks = first->tasks;
-	details->min_nodes = first->min_nodes;
-	details->max_nodes = first->max_nodes;
-	details->min_cpus = details->orig_min_cpus = first->min_cpus;
-	details->max_cpus = details->orig_max_cpus = first->max_cpus;
-	details->pn_min_cpus = details->orig_pn_min_cpus =
-		first->cpus_per_node;
-	details->ntasks_per_node = first->ntasks_per_node;
-	details->contiguous = first->contiguous;
+#define TO_DETAILS(form, x) details->x = first->x;
+	AUC_FIRST(TO_DETAILS)
+	details->min_cpus = details->orig_min_cpus;
+	details->max_cpus = details->orig_max_cpus;
+	details->pn_min_cpus = details->orig_pn_min_cpus;
 	job_ptr->bit_flags &= ~SWAPPED_FLAGS;
 	if (first->flags & AUC_FIRST_TASKS)
 		job_ptr->bit_flags |= JOB_NTASKS_SET;

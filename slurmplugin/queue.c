@@ -498,6 +498,78 @@ typedef struct {
 	auc_verdicts_t verdicts;
 } queue_state_t;
 
+/* ---- jobs that are left to Slurm: docs/reference/slurm-jobs.md has the reasons, static texts ---- */
+
+/* Whether others have licences that the job wants, whom it may preempt for them. */
+static bool _reclaims_licences(job_record_t *job_ptr)
+{
+	return job_ptr->license_list && auc_preempts_for_licences() &&
+		(license_job_test(job_ptr, time(NULL), true) == EAGAIN);
+}
+
+/* Describes a record's job to the auction. RET NULL, or why it is left to Slurm */
+static const char *_why_delegated(auc_snapshot_t *s,
+				  const job_queue_rec_t *record,
+				  const auc_memo_t *memo, auc_request_t *request)
+{
+	const char *why = auc_model(record->job_ptr, record->part_ptr, request);
+
+	if (why)
+		return why;
+	if (memo->until > auc_now_s())
+		return memo->until_why ? memo->until_why : "failed";
+	if (record->resv_ptr)
+		return "reservation";
+	if (!auc_rights_of(s, record->job_ptr, &request->preempt_keys))
+		return NULL;
+	/* Whom gang scheduling suspends keeps his cores, which are then given twice. */
+	if (slurm_conf.preempt_mode & PREEMPT_MODE_GANG)
+		return "preemption";
+	if (_reclaims_licences(record->job_ptr))
+		return "preemption";
+	request->may_preempt = true;
+	return NULL;
+}
+
+static void _count_left(auc_snapshot_t *s, const job_record_t *job_ptr,
+			const char *why)
+{
+	s->left_jobs++;
+	s->left_longest_s = MAX(s->left_longest_s,
+				auc_waited(job_ptr, s->in.now));
+	for (int i = 0; i < s->left_len; i++) {
+		if (!xstrcmp(s->left[i].why, why)) {
+			s->left[i].jobs++;
+			return;
+		}
+	}
+	if (s->left_len < AUC_LEFT_MAX)
+		s->left[s->left_len++] = (auc_delegation_t) { why, 1 };
+}
+
+/* Notes that a job is left to Slurm, and logs why if that is news. */
+static void _delegate(auc_snapshot_t *s, const queue_state_t *state,
+		      job_record_t *job_ptr, auc_memo_t *memo, const char *why)
+{
+	memo->left = true;
+	if (!memo->why && !state->shadow)	/* Slurm has been told that its nodes are busy */
+		queue_job_scheduler();
+	auc_say_left(job_ptr, memo, why);
+	_count_left(s, job_ptr, why);
+}
+
+/* A job behind all that the library is given: Slurm may find a gap for it. */
+static void _delegate_beyond(auc_snapshot_t *s, job_record_t *job_ptr,
+			     auc_memo_t *memo)
+{
+	s->beyond++;
+	memo->left = true;
+	auc_verdict_tell(job_ptr, "left", "beyond");
+	_count_left(s, job_ptr, "beyond");
+}
+
+/* ---- rows ---- */
+
 /* How many tasks of an array may start now; 1 for any other job. */
 static uint32_t _copies(const job_record_t *job_ptr, bool *array)
 {
@@ -697,11 +769,11 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 		auc_verdict_drop(job_ptr);
 		return;
 	}
-	if ((why = auc_why_delegated(s, record, memo, &request)) == auc_unread)
+	if ((why = _why_delegated(s, record, memo, &request)) == auc_unread)
 		return;
 	if (why) {
 		memo->settled = state->cycle;
-		auc_delegate(s, job_ptr, memo, why);
+		_delegate(s, state, job_ptr, memo, why);
 		if (!state->shadow)
 			auc_turns_add(s, record, why);
 		auc_claims_add(&s->claims, job_ptr);
@@ -717,7 +789,7 @@ static void _add_record(auc_snapshot_t *s, const job_queue_rec_t *record,
 	}
 	if (!_eligible_nodes(s, record, &request, 0, &nodes, &why)) {
 		if (why)
-			auc_delegate(s, job_ptr, memo, why);
+			_delegate(s, state, job_ptr, memo, why);
 		else
 			auc_verdict_tell(job_ptr, "nodes", NULL);
 		return;
@@ -783,7 +855,7 @@ static void _go_through(auc_snapshot_t *s, queue_state_t *state)
 		auc_overdue_add(s, record->job_ptr, memo);
 		if ((s->in.jobs_len >= state->limit) ||
 		    (auc_now_us() > end_us))
-			auc_delegate_beyond(s, record->job_ptr, memo);
+			_delegate_beyond(s, record->job_ptr, memo);
 		else
 			_add_record(s, record, memo, state, queue);
 		xfree(record);

@@ -317,39 +317,9 @@ extern void auc_explain(const auc_snapshot_t *s,
 	FREE_NULL_LIST(waited_for);
 }
 
-/* ---- Jobs that are left to Slurm: docs/reference/slurm-jobs.md has the reasons, static texts ---- */
+/* ---- Jobs that are left to Slurm ---- */
 
 static auc_figure_t left_waits_s;	/* of those that have started. Job write lock */
-
-/* Whether others have licences that the job wants, whom it may preempt for them. */
-static bool _reclaims_licences(job_record_t *job_ptr)
-{
-	return job_ptr->license_list && auc_preempts_for_licences() &&
-		(license_job_test(job_ptr, time(NULL), true) == EAGAIN);
-}
-
-extern const char *auc_why_delegated(auc_snapshot_t *s,
-				     const job_queue_rec_t *record,
-				     const auc_memo_t *memo, auc_request_t *request)
-{
-	const char *why = auc_model(record->job_ptr, record->part_ptr, request);
-
-	if (why)
-		return why;
-	if (memo->until > auc_now_s())
-		return memo->until_why ? memo->until_why : "failed";
-	if (record->resv_ptr)
-		return "reservation";
-	if (!auc_rights_of(s, record->job_ptr, &request->preempt_keys))
-		return NULL;
-	/* Whom gang scheduling suspends keeps his cores, which are then given twice. */
-	if (slurm_conf.preempt_mode & PREEMPT_MODE_GANG)
-		return "preemption";
-	if (_reclaims_licences(record->job_ptr))
-		return "preemption";
-	request->may_preempt = true;
-	return NULL;
-}
 
 extern uint32_t auc_waited(const job_record_t *job_ptr, time_t now)
 {
@@ -357,41 +327,6 @@ extern uint32_t auc_waited(const job_record_t *job_ptr, time_t now)
 			   job_ptr->details->begin_time);
 
 	return (since < now) ? MIN(now - since, UINT32_MAX) : 0;
-}
-
-static void _count_left(auc_snapshot_t *s, const job_record_t *job_ptr,
-			const char *why)
-{
-	s->left_jobs++;
-	s->left_longest_s = MAX(s->left_longest_s,
-				auc_waited(job_ptr, s->in.now));
-	for (int i = 0; i < s->left_len; i++) {
-		if (!xstrcmp(s->left[i].why, why)) {
-			s->left[i].jobs++;
-			return;
-		}
-	}
-	if (s->left_len < AUC_LEFT_MAX)
-		s->left[s->left_len++] = (auc_delegation_t) { why, 1 };
-}
-
-extern void auc_delegate(auc_snapshot_t *s, job_record_t *job_ptr,
-			 auc_memo_t *memo, const char *why)
-{
-	memo->left = true;
-	if (!memo->why && !quiet)	/* Slurm has been told that its nodes are busy */
-		queue_job_scheduler();
-	auc_say_left(job_ptr, memo, why);
-	_count_left(s, job_ptr, why);
-}
-
-extern void auc_delegate_beyond(auc_snapshot_t *s, job_record_t *job_ptr,
-				auc_memo_t *memo)
-{
-	s->beyond++;
-	memo->left = true;
-	auc_verdict_tell(job_ptr, "left", "beyond");
-	_count_left(s, job_ptr, "beyond");
 }
 
 extern void auc_left_started(const job_record_t *job_ptr)

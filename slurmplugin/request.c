@@ -124,15 +124,15 @@ extern void auc_range_add_note_of(char **comment, const char *list,
 
 /* ---- Notes of first requests ---- */
 
+#define FORM(form, x) form
+#define VALUE(form, x) first->x,
+#define PLACE(form, x) &first->x,
+
 static char *_format_first(const auc_first_t *first)
 {
-	return xstrdup_printf("n%u,N%u-%u,c%u-%u,t%u,p%u,k%u,s%u,g%u-%u:%s",
-			      first->tasks, first->min_nodes, first->max_nodes,
-			      first->min_cpus, first->max_cpus,
-			      first->ntasks_per_node, first->cpus_per_node,
-			      first->contiguous, first->flags, first->low,
-			      first->high, first->tres_per_node ?
-			      first->tres_per_node : "");
+	return xstrdup_printf(AUC_FIRST(FORM) ",s%u,g%u-%u:%s", AUC_FIRST(VALUE)
+			      first->flags, first->low, first->high,
+			      first->tres_per_node ? first->tres_per_node : "");
 }
 
 extern bool auc_first_set_note(char **comment, const auc_first_t *first)
@@ -159,12 +159,8 @@ extern bool auc_first_find_note(const char *comment, auc_first_t *first)
 		return false;
 	memset(first, 0, sizeof(*first));
 	text = xstrndup(note, len);
-	(void) sscanf(text, "n%u,N%u-%u,c%u-%u,t%u,p%u,k%u,s%u,g%u-%u:%n",
-		      &first->tasks, &first->min_nodes, &first->max_nodes,
-		      &first->min_cpus, &first->max_cpus,
-		      &first->ntasks_per_node, &first->cpus_per_node,
-		      &first->contiguous, &first->flags, &first->low,
-		      &first->high, &at);
+	(void) sscanf(text, AUC_FIRST(FORM) ",s%u,g%u-%u:%n", AUC_FIRST(PLACE)
+		      &first->flags, &first->low, &first->high, &at);
 	if (at && text[at])
 		first->tres_per_node = xstrdup(text + at);
 	/* What is not just as it was written is not ours. */

@@ -74,10 +74,14 @@ typedef struct aucsched_noted auc_alternative_t;
 #define AUC_FIRST_TASKS 1	/* JOB_NTASKS_SET */
 #define AUC_FIRST_IMPLIED 2	/* AUC_IMPLIED_MAX_NODES */
 
-/* What a job asked for first, as its record has it: kept while it runs as an alternative. */
+/* What a job asked for first, as its details have it, and how that is noted: kept while it runs as an alternative. */
+#define AUC_FIRST(X) \
+	X("n%u", num_tasks) X(",N%u", min_nodes) X("-%u", max_nodes) X(",c%u", orig_min_cpus) \
+	X("-%u", orig_max_cpus) X(",t%u", ntasks_per_node) X(",p%u", orig_pn_min_cpus) X(",k%u", contiguous)
+
 typedef struct {
-	uint32_t tasks, min_nodes, max_nodes, min_cpus, max_cpus;
-	uint32_t ntasks_per_node, cpus_per_node, contiguous;
+#define AUC_FIRST_FIELD(form, x) uint32_t x;
+	AUC_FIRST(AUC_FIRST_FIELD)
 	uint32_t flags;		/* AUC_FIRST_* */
 	uint32_t low, high;	/* of its GPU range; 0, 0: none */
 	char *tres_per_node;	/* NULL: none; without ';' */

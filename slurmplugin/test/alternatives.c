@@ -82,16 +82,17 @@ static void _test_first(void)
 		"auc:first=n1,N1-1,c1-1,t1,p1,k0,s1,g0-1:",
 		"auc:first=n1,N1-1,c1-1,t1,p1,k0,s1,g3-1:",
 	};
-	auc_first_t first = { .tasks = 64, .min_nodes = 1, .min_cpus = 64,
-		.max_cpus = NO_VAL, .cpus_per_node = 1, .flags = AUC_FIRST_TASKS,
+	auc_first_t first = { .num_tasks = 64, .min_nodes = 1, .orig_min_cpus = 64,
+		.orig_max_cpus = NO_VAL, .orig_pn_min_cpus = 1, .flags = AUC_FIRST_TASKS,
 		.low = 1, .high = 3, .tres_per_node = "gres:gpu:a:1" }, got;
 	char *comment = xstrdup("auc:alt=n1,N1-0");
 
 	for (int i = 0; i < ARRAY_SIZE(bad); i++)
 		CHECK(!auc_first_find_note(bad[i], &got), "%s", bad[i]);
-	CHECK(auc_first_set_note(&comment, &first), "%s", comment);
+	CHECK(auc_first_set_note(&comment, &first) && !xstrcmp(comment,
+	      "auc:alt=n1,N1-0;auc:first=n64,N1-0,c64-4294967294,t0,p1,k0,s1,g1-3:gres:gpu:a:1"), "%s", comment);
 	CHECK(auc_first_find_note(comment, &got), "%s", comment);
-	CHECK((got.tasks == 64) && (got.max_cpus == NO_VAL) && (got.high == 3) &&
+	CHECK((got.num_tasks == 64) && (got.orig_max_cpus == NO_VAL) && (got.high == 3) &&
 	      !strcmp(got.tres_per_node, first.tres_per_node), "%s", comment);
 	xfree(got.tres_per_node);
 	first.tres_per_node = NULL;
