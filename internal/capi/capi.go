@@ -341,6 +341,17 @@ func cycle(h *engine.Handle, in *C.aucsched_in, out *C.struct_aucsched_output) e
 	return nil
 }
 
+// placed is the input with the switches that the handle was told of, unless it has its own.
+func (b *buffers) placed(in *C.aucsched_in) *C.aucsched_in {
+	if in.switches_len > 0 || b.tree.Other || len(b.tree.Parents) == 0 || len(b.tree.Leaves) != int(in.nodes_len) {
+		return in
+	}
+	with := *in
+	with.switches, with.switches_len = (*C.struct_aucsched_switch)(b.switches.at), C.uint32_t(len(b.tree.Parents))
+	with.leaves, with.leaves_len = (*C.uint32_t)(b.leaves.at), in.nodes_len
+	return &with
+}
+
 func checkCall(in *C.aucsched_in, out *C.struct_aucsched_output) error {
 	switch {
 	case in == nil:

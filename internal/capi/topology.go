@@ -18,7 +18,6 @@ import (
 
 typedef const char aucsched_text;
 typedef const struct aucsched_numbers aucsched_numbers_in;
-typedef const struct aucsched_input aucsched_in;
 */
 import "C"
 
@@ -53,17 +52,6 @@ func aucsched_topology(handle C.int64_t, nodes *C.aucsched_text, n C.uint32_t, s
 		return code(err)
 	}
 	return c
-}
-
-// placed is the input with the switches that the handle was told of, unless it has its own.
-func (b *buffers) placed(in *C.aucsched_in) *C.aucsched_in {
-	if in.switches_len > 0 || b.tree.Other || len(b.tree.Parents) == 0 || len(b.tree.Leaves) != int(in.nodes_len) {
-		return in
-	}
-	with := *in
-	with.switches, with.switches_len = (*C.struct_aucsched_switch)(b.switches.at), C.uint32_t(len(b.tree.Parents))
-	with.leaves, with.leaves_len = (*C.uint32_t)(b.leaves.at), in.nodes_len
-	return &with
 }
 
 //export aucsched_shape
