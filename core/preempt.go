@@ -26,19 +26,19 @@ func (x *preemption) findStoppable(s *Snapshot) {
 	x.s, x.classes, x.tries, x.moved, x.loss = s, 0, 0, false, 0
 	x.victims, x.spares, x.waits = x.victims[:0], x.spares[:0], x.waits[:0]
 	x.memory.uses, x.memory.segs = x.memory.uses[:0], x.memory.segs[:0]
-	rights := uint64(0)
-	for _, job := range s.Pending {
-		rights |= job.Preempts
-	}
 	if x.opts.Determiner != nil { // its program knows nothing of rights
-		rights = 0
+		return
 	}
 	for i := range s.Running {
 		if r := &s.Running[i]; r.Price > 0 && r.Exempt <= s.Now {
-			x.classes |= rights & (1 << r.Class)
+			x.classes |= 1 << r.Class
 		}
 	}
-	if x.classes != 0 {
+	rights := uint64(0)
+	for i := 0; i < len(s.Pending) && rights&x.classes != x.classes; i++ {
+		rights |= s.Pending[i].Preempts
+	}
+	if x.classes &= rights; x.classes != 0 {
 		x.findVictims()
 	}
 }
