@@ -117,7 +117,7 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 	if err := a.checker.holdings(s); err != nil {
 		return false, err
 	}
-	b.prices = a.pricing.of(s, w)
+	b.price(s, w)
 	r.claims.prices = b.prices
 	needsBids := w.next == len(s.Pending) && !whole
 	if guarded { // the walk over the queue asks for no more

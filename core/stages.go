@@ -11,7 +11,6 @@ import (
 // stages are what a cycle's decisions come from.
 type stages struct {
 	window       window       // which jobs take part, and what they ask for
-	pricing      pricing      // what their starts make useless
 	pacing       pacing       // how soon they end
 	planning     planning     // in which order they get places
 	reservations reservations // which of them must start, and what is kept for others

@@ -5,7 +5,6 @@ package core
 import (
 	"cmp"
 	"slices"
-	"sort"
 
 	"github.com/aucsched/aucsched/internal/market"
 	"github.com/aucsched/aucsched/internal/place"
@@ -86,6 +85,7 @@ type claims struct {
 	starts   []claim  // of now
 	ends     []ending // of running and starts, by end; of the former as the last cycle knew them
 	known    []bool   // scratch
+	fresh    []ending // the same
 	reserved []claim  // what begins later, by start
 	begun    []int64  // what was left of quotas before
 	at       view     // scratch: free at some later moment
@@ -139,7 +139,7 @@ func (p *claims) reset(s *Snapshot, units []int64) {
 }
 
 // order has ends be those of what runs, except for what ends never. Most are those of the last cycle, in
-// order, of which a stable sort makes use. Which of equals comes first means nothing.
+// order: the others are merged with them. Which of equals comes first means nothing.
 func (p *claims) order(running []Running) {
 	p.running = running
 	p.known = append(p.known[:0], make([]bool, len(running))...)
@@ -150,12 +150,22 @@ func (p *claims) order(running []Running) {
 		}
 		return !stays
 	})
+	p.fresh = p.fresh[:0]
 	for i := range running {
 		if end := running[i].End; !p.known[i] && end-p.clock < endless {
-			p.ends = append(p.ends, ending{end, int32(i)})
+			p.fresh = append(p.fresh, ending{end, int32(i)})
 		}
 	}
-	slices.SortStableFunc(p.ends, func(a, b ending) int { return cmp.Compare(a.end, b.end) })
+	slices.SortFunc(p.fresh, func(a, b ending) int { return cmp.Compare(a.end, b.end) })
+	last, rest := len(p.ends)-1, p.fresh
+	p.ends = append(p.ends, p.fresh...)
+	for to := len(p.ends) - 1; len(rest) > 0; to-- {
+		if n := len(rest) - 1; last >= 0 && p.ends[last].end > rest[n].end {
+			p.ends[to], last = p.ends[last], last-1
+		} else {
+			p.ends[to], rest = rest[n], rest[:n]
+		}
+	}
 }
 
 // endOf is when the i-th of ends is. A job that has outstayed its limit may end at any moment, but not
@@ -419,16 +429,11 @@ func (p *claims) reserve(job int, ways []market.Variant, limit int64) (claim, bo
 func (p *claims) earliest(try func(int64) bool, rising bool) (int64, bool) {
 	n := p.after(p.clock + endless - 1)
 	if len(p.reserved)+len(p.booked.claims) == 0 && rising { // more and more comes free: mostly it is one of the first
-		lo, hi := 0, 0
-		for ; hi < n && !try(p.endOf(hi)); lo, hi = hi+1, 2*hi+1 {
+		i := place.FirstOf(n, func(i int) bool { return try(p.endOf(i)) })
+		if i == n {
+			return 0, false
 		}
-		if hi >= n {
-			if hi = n - 1; hi < lo || !try(p.endOf(hi)) {
-				return 0, false
-			}
-		}
-		lo += sort.Search(hi-lo, func(i int) bool { return try(p.endOf(lo + i)) })
-		return p.endOf(lo), try(p.endOf(lo))
+		return p.endOf(i), try(p.endOf(i))
 	}
 	for t, ok := p.nextEnd(n, p.clock); ok; t, ok = p.nextEnd(n, t) {
 		if p.stop != nil && p.stop() {
