@@ -17,13 +17,16 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 	for cap(g.drafts) < n {
 		g.drafts = append(g.drafts[:cap(g.drafts)], draft{})
 	}
-	g.drafts = g.drafts[:0]
+	g.drafts, g.out = g.drafts[:0], g.out[:0]
 	g.favoured = append(g.favoured[:0], make([]bool, len(g.jobs))...)
+	for j := range g.variants {
+		s := &g.specs[j]
+		g.out = append(g.out, n > 0 && (s.Nodes.Min == 0 || g.placer.Lacks(g.rest.View(g.variants[j].Crosses), s)))
+	}
 	best := 0
 	for i := range n {
 		g.drafts = g.drafts[:i+1]
-		enough := i > 0 && (bestOnly && g.drafts[best].lost == 0 || g.alone())
-		if enough || (i > 0 && g.opts.stopped()) || !g.orderDraft(i, best) {
+		if i > 0 && (bestOnly && g.drafts[best].lost == 0 || g.opts.stopped()) || !g.orderDraft(i, best) {
 			g.drafts = g.drafts[:i]
 			break
 		}
@@ -36,11 +39,6 @@ func (g *Generator) makeDrafts(n int, bestOnly bool) {
 		g.drafts[0], g.drafts[best] = g.drafts[best], g.drafts[0]
 		g.drafts = g.drafts[:1]
 	}
-}
-
-// alone reports whether all drafts are the same: there is one job, which can be met in one way.
-func (g *Generator) alone() bool {
-	return len(g.variants) == 1 && g.specs[0].GPUs.PerNode.Min == g.specs[0].GPUs.PerNode.Max && g.specs[0].Parts == nil
 }
 
 // orderDraft sets the order of draft i: queue order as Slurm goes, the jobs with most special
@@ -56,7 +54,7 @@ func (g *Generator) orderDraft(i, best int) bool {
 		case 1:
 			slices.SortStableFunc(d.order, func(a, b int32) int { return g.flexibility(g.jobs[a].easy) - g.flexibility(g.jobs[b].easy) })
 		case 2:
-			slices.SortStableFunc(d.order, func(a, b int32) int { return cmp.Compare(g.jobs[b].density, g.jobs[a].density) })
+			slices.SortFunc(d.order, func(a, b int32) int { return cmp.Or(cmp.Compare(g.jobs[b].density, g.jobs[a].density), int(a-b)) })
 		}
 		return true
 	}
@@ -88,7 +86,7 @@ func (g *Generator) loser(d *draft) (int32, bool) {
 	for j := range g.jobs {
 		x := &g.jobs[j]
 		served := slices.ContainsFunc(d.got[x.first:x.to], func(s share) bool { return !s.empty() })
-		if !g.favoured[j] && g.specs[x.easy].Nodes.Min > 0 && !served {
+		if !g.favoured[j] && !served {
 			return int32(j), true
 		}
 	}
@@ -107,9 +105,9 @@ func (g *Generator) flexibility(j int32) int {
 	return 2
 }
 
-// findJobs sets g.jobs.
+// findJobs sets g.jobs, and counts those with no valid request too.
 func (g *Generator) findJobs() {
-	g.jobs = g.jobs[:0]
+	g.jobs, g.all = g.jobs[:0], 0
 	for j := 0; j < len(g.variants); {
 		x, least := job{first: int32(j), to: int32(NextJob(g.variants, j)), easy: int32(j)}, math.Inf(1)
 		for k := x.first; k < x.to; k++ {
@@ -120,8 +118,10 @@ func (g *Generator) findJobs() {
 				x.easy = k
 			}
 		}
-		x.density = float64(g.variants[j].Priority) / least
-		g.jobs, j = append(g.jobs, x), int(x.to)
+		if x.density = float64(g.variants[j].Priority) / least; g.specs[x.easy].Nodes.Min > 0 {
+			g.jobs = append(g.jobs, x)
+		}
+		g.all, j = g.all+1, int(x.to)
 	}
 }
 
@@ -130,16 +130,13 @@ func (g *Generator) findJobs() {
 // cheapest way. At last all is given back.
 func (g *Generator) runDraft(d *draft, thrifty bool) {
 	d.got = append(d.got[:0], make([]share, len(g.variants))...)
-	d.segs, d.worth, d.lost = d.segs[:0], 0, len(d.order)
+	d.segs, d.worth, d.lost = d.segs[:0], 0, g.all
 	for _, j := range d.order {
-		if g.specs[g.jobs[j].easy].Nodes.Min == 0 { // no valid request
-			continue
-		}
 		if g.opts.stopped() {
 			break // what has been placed so far is a draft as well
 		}
 		for _, k := range g.turns(j, thrifty) {
-			if g.specs[k].Nodes.Min > 0 && g.tryInDraft(d, k, !thrifty) {
+			if !g.out[k] && g.tryInDraft(d, k, !thrifty) {
 				break
 			}
 		}
@@ -184,10 +181,10 @@ func (g *Generator) turns(j int32, thrifty bool) []int32 {
 func (g *Generator) raiseGPUs(d *draft) {
 	for j := range g.variants {
 		a, s, sh := &g.variants[j], &g.specs[j], &d.got[j]
-		segs := d.segs[sh.first:sh.last:sh.last]
-		if sh.empty() || int(place.LeastGPUs(segs)) >= s.GPUs.PerNode.Max {
+		if sh.empty() || int(place.LeastGPUs(d.segs[sh.first:sh.last])) >= s.GPUs.PerNode.Max {
 			continue
 		}
+		segs := d.segs[sh.first:sh.last:sh.last]
 		g.rest.Return(s, segs, a.Crosses)
 		if t := g.rest.For(s, a.Crosses); s.MixedGPUs {
 			sh.first = int32(len(d.segs))

@@ -71,7 +71,7 @@ func (g *Generator) makeBids(all bool) {
 		if alone {
 			g.book.Asked = j + 1
 		}
-		if all {
+		if all && len(g.book.Bids) > int(g.book.JobStart[j]) {
 			g.prefer(j)
 		}
 		g.book.JobStart = append(g.book.JobStart, int32(len(g.book.Bids)))

@@ -46,8 +46,10 @@ type Generator struct {
 	rest     place.Residual // what a draft leaves; all that is free when none is made
 	placer   place.Placer
 	drafts   []draft
-	favoured []bool // by job: those that a draft has moved to the front
-	jobs     []job
+	favoured []bool     // by job: those that a draft has moved to the front
+	jobs     []job      // those with a valid request
+	all      int        // how many there are in all
+	out      []bool     // by variant: no draft has a place for it
 	turn     []int32    // a job's variants in the order in which a draft tries them
 	raising  bool       // bids get all free GPUs of their nodes
 	part     place.Spec // scratch
