@@ -5,6 +5,7 @@ package timeline
 import (
 	"cmp"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"slices"
 	"sort"
@@ -45,11 +46,11 @@ type Search struct {
 	first      Values // of the plan as they came
 	near       int64  // the first of the seconds that the last step of base stands for
 	fixed      int
-	inside     []bool   // by two jobs: a place of the second would do for the first; none before it is known
+	inside     []uint64 // by job: bits of those whose places would do for it; none before they are known
 	lower      []int64  // by job: it can't start before that second in the plan that is made
 	from       int      // the first step of plan at which any job may start
 	least      int      // what each job takes of the first kind
-	worse      []uint64 // by job: bits of those inside of lesser weight
+	worse      []uint64 // the same, of those of lesser weight
 	before     []uint64 // of those that come before a job, the same
 	random     *rand.Rand
 	source     rand.PCG
@@ -134,13 +135,17 @@ func (s *Search) find(seed uint64) {
 		return // nobody waits
 	}
 	words := (len(s.Jobs) + 63) / 64
-	s.worse = append(s.worse[:0], make([]uint64, len(s.Jobs)*words)...)
+	s.inside = append(s.inside, make([]uint64, len(s.Jobs)*words)...)
+	s.worse = append(s.worse[:0], s.inside...)
 	for i := range s.Jobs {
 		for k := range s.Jobs {
 			j, o := &s.Jobs[i], &s.Jobs[k]
-			s.inside = append(s.inside, i != k && j.Length <= o.Length && j.within(o, s.base.kinds))
-			if o.Weight < j.Weight && s.inside[len(s.inside)-1] {
-				s.worse[i*words+k/64] |= 1 << (k % 64)
+			if j.Length > o.Length || i == k || !s.alike.on && !j.within(o, s.base.kinds) {
+				continue
+			}
+			at, bit := i*words+k/64, uint64(1)<<(k%64)
+			if s.inside[at] |= bit; o.Weight < j.Weight {
+				s.worse[at] |= bit
 			}
 		}
 	}
@@ -183,7 +188,7 @@ func (s *Search) sorted(key func(*Job, float64) float64, horizon float64) {
 		s.key = append(s.key, key(&s.Jobs[i], horizon))
 	}
 	s.firstCome()
-	slices.SortFunc(s.try[s.fixed:], func(a, b int32) int { return cmp.Or(cmp.Compare(s.key[a], s.key[b]), cmp.Compare(a, b)) })
+	slices.SortFunc(s.try[s.fixed:], func(a, b int32) int { return cmp.Or(cmp.Compare(s.key[a], s.key[b]), int(a-b)) })
 }
 
 // firstCome sets s.try to the order in which the jobs came.
@@ -255,8 +260,10 @@ func (s *Search) evaluate(order []int32, most float64) (v Values, ok bool) {
 	for n, i := range order {
 		j := &s.Jobs[i]
 		s.tried[i] = s.place(j, max(s.lower[i], j.soonest))
-		for k := 0; k < len(s.Jobs) && len(s.inside) > 0; k++ {
-			if s.inside[int(i)*len(s.Jobs)+k] { // of what is taken since, nothing has come back
+		words := len(s.inside) / len(s.Jobs)
+		for w, m := range s.inside[int(i)*words:][:words] {
+			for ; m != 0; m &= m - 1 { // of what is taken since, nothing has come back
+				k := w*64 + bits.TrailingZeros64(m)
 				s.lower[k] = max(s.lower[k], s.tried[i])
 			}
 		}
