@@ -5,6 +5,7 @@ package nodeset
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 )
 
 // SetFree sets what node n has free. It returns an error if that exceeds its total, or if n is out
@@ -270,17 +271,22 @@ func (t *Table) CopyFrom(o *Table) {
 // it, whatever o has.
 func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int, coreless bool) {
 	var buf [64]Capacity
+	var list [64]uint8
 	t.of = o
 	least := uint16(0)
 	if coreless {
 		gpus, least = 0, 1
 	}
 	share := o.ShareOf(uses) > 0 // it comes without GPUs, so nothing is taken by GPU
-	for first <= last {          // a word at a time
+	byGPU := !share && slices.ContainsFunc(uses, func(u Use) bool { return u.PerGPU > 0 })
+	for first <= last { // a word at a time
 		end := min(last, first|63) + 1
-		room := buf[:end-first]
+		room, some := buf[:end-first], list[:0] // those that have anything to limit
 		for i := range room {
-			room[i] = Capacity{max(o.cores[first+i], least), o.gpus[first+i]}
+			c := Capacity{max(o.cores[first+i], least), o.gpus[first+i]}
+			if room[i] = c; c.Cores != 0 || byGPU && c.GPUs != 0 {
+				some = append(some, uint8(i))
+			}
 		}
 		for _, u := range uses {
 			if coreless {
@@ -289,7 +295,10 @@ func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int, corele
 			if share {
 				u.PerGPU = 0
 			}
-			u.limitAll(room, o.more[u.Row].free[first:end], gpus)
+			amounts := o.more[u.Row].free[first:end]
+			for _, i := range some {
+				room[i] = u.Limit(room[i], amounts[i], gpus)
+			}
 		}
 		t.putWord(first, room)
 		first = end
@@ -298,18 +307,23 @@ func (t *Table) LimitFrom(o *Table, first, last int, uses Uses, gpus int, corele
 
 // putWord sets what nodes from first on have free, all of one word.
 func (t *Table) putWord(first int, free []Capacity) {
-	any, changed := uint64(0), false
-	for i := 0; i < len(free); {
-		c, from := free[i], i
-		same := true
-		for ; i < len(free) && free[i] == c; i++ { // jobs take runs of nodes
-			same = same && c.Cores == t.cores[first+i] && c.GPUs == t.gpus[first+i]
-		}
-		if !same {
-			any, changed = t.putRun(first+from, first+i-1, c), true
+	any, changed := uint64(0), uint64(0)
+	for i, c := range free {
+		if c.Cores != t.cores[first+i] || c.GPUs != t.gpus[first+i] {
+			changed |= 1 << i
 		}
 	}
-	if changed {
-		t.mark(first>>6, any)
+	if changed == 0 {
+		return
 	}
+	for changed != 0 {
+		from := bits.TrailingZeros64(changed)
+		end := from + 1
+		for end < len(free) && free[end] == free[from] { // jobs take runs of nodes
+			end++
+		}
+		any = t.putRun(first+from, first+end-1, free[from])
+		changed &^= 1<<end - 1
+	}
+	t.mark(first>>6, any)
 }

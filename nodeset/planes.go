@@ -58,12 +58,7 @@ func (p *planes) keepAtLeast(dst, words []uint64, from int, k uint) {
 // and sets dst to x & y, which are at least as long.
 func and(dst, x, y []uint64) {
 	x, y = x[:len(dst)], y[:len(dst)]
-	i := 0
-	for ; i < len(dst)-3; i += 4 {
-		d, a, b := (*[4]uint64)(dst[i:]), (*[4]uint64)(x[i:]), (*[4]uint64)(y[i:])
-		d[0], d[1], d[2], d[3] = a[0]&b[0], a[1]&b[1], a[2]&b[2], a[3]&b[3]
-	}
-	for ; i < len(dst); i++ {
+	for i := range dst {
 		dst[i] = x[i] & y[i]
 	}
 }
@@ -71,12 +66,7 @@ func and(dst, x, y []uint64) {
 // orAnd adds x & y to dst; both are at least as long.
 func orAnd(dst, x, y []uint64) {
 	x, y = x[:len(dst)], y[:len(dst)]
-	i := 0
-	for ; i < len(dst)-3; i += 4 {
-		d, a, b := (*[4]uint64)(dst[i:]), (*[4]uint64)(x[i:]), (*[4]uint64)(y[i:])
-		d[0], d[1], d[2], d[3] = d[0]|a[0]&b[0], d[1]|a[1]&b[1], d[2]|a[2]&b[2], d[3]|a[3]&b[3]
-	}
-	for ; i < len(dst); i++ {
+	for i := range dst {
 		dst[i] |= x[i] & y[i]
 	}
 }

@@ -140,15 +140,6 @@ func (t *Table) addOf(segs []Segment, uses Uses, sign int64) {
 	}
 }
 
-// limitAll limits what each of nodes has to what the amounts of the resource there suffice for.
-func (u Use) limitAll(room []Capacity, amounts []int64, gpus int) {
-	for i, amount := range amounts {
-		if room[i].Cores != 0 || u.PerGPU != 0 {
-			room[i] = u.Limit(room[i], amount, gpus)
-		}
-	}
-}
-
 // Limit returns the part of c for which amount of the resource suffices, for a request of at least
 // gpus GPUs. See Table.LimitFrom.
 func (u Use) Limit(c Capacity, amount int64, gpus int) Capacity {
