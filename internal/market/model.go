@@ -24,12 +24,12 @@ type Builder struct {
 
 	alpha float64
 	scale int64
-	cell  []int32 // node -> number of its run of nodes that are treated alike
-	cells []cell  // the runs
-	used  []int32 // row of the paper's form -> row of the model, or -1
-	most  []int64 // by row of the paper's form of one table: what bids may take at most
-	group []int64 // the same, of one group
-	by    []int32 // by row: which group that is; -1: none
+	cell  []int32      // node -> number of its run of nodes that are treated alike
+	cells []place.Span // the runs
+	used  []int32      // row of the paper's form -> row of the model, or -1
+	most  []int64      // by row of the paper's form of one table: what bids may take at most
+	group []int64      // the same, of one group
+	by    []int32      // by row: which group that is; -1: none
 	taken []amount
 
 	sharing sharing
@@ -47,11 +47,6 @@ const (
 type amount struct {
 	first, last int
 	units       int64
-}
-
-// cell is a run of nodes that every bid treats alike.
-type cell struct {
-	first, last int32
 }
 
 // Build makes m the model of the window: maximise the sum of P_j + alpha F_i over the chosen bids
@@ -136,10 +131,10 @@ func (b *Builder) setCells(n int, book *Book) {
 	b.cells = b.cells[:0]
 	for i, c := range cut[:n] {
 		if c == 1 || !b.Merge {
-			b.cells = append(b.cells, cell{first: int32(i)})
+			b.cells = append(b.cells, place.Span{First: i})
 		}
 		k := len(b.cells) - 1
-		cut[i], b.cells[k].last = int32(k), int32(i)
+		cut[i], b.cells[k].Last = int32(k), i
 	}
 	b.cell = cut
 }
@@ -181,11 +176,11 @@ func (b *Builder) leastOf(space *Space, k, i int) int64 {
 	t, c := tables(space, k), &b.cells[i%len(b.cells)]
 	switch kind := i / len(b.cells); kind {
 	case coresKind:
-		return int64(slices.Min(t.FreeCores()[c.first : c.last+1]))
+		return int64(slices.Min(t.FreeCores()[c.First : c.Last+1]))
 	case gpusKind:
-		return int64(slices.Min(t.FreeGPUs()[c.first : c.last+1]))
+		return int64(slices.Min(t.FreeGPUs()[c.First : c.Last+1]))
 	default:
-		return slices.Min(t.FreeOf(kind - more)[c.first : c.last+1])
+		return slices.Min(t.FreeOf(kind - more)[c.First : c.Last+1])
 	}
 }
 
@@ -315,29 +310,27 @@ func (b *Builder) setColumns(space *Space, variants []Variant, book *Book, m *ip
 type sharing struct {
 	resource int // -1: there is none
 	entries  []entry
-	bids     []shareBid
-	wholes   []wholeBid
-	marked   []bool // by node: shares are bid there
-	slots    []slot // of one node
-	order    []shareBid
+	bids     []taker // for shares
+	wholes   []taker // of whole GPUs
+	marked   []bool  // by node: shares are bid there
+	slots    []slot  // of one node
+	order    []taker
 }
 
 // entry is one of the model.
 type entry struct{ bid, row, coef int32 }
 
-// shareBid is a bid for a share of a GPU.
-type shareBid struct {
+// taker is a bid that takes of a node's GPUs on which shares are bid: a share of one, or wholes.
+type taker struct {
 	node, bid, job int32
-	bin            uint8
+	bin            uint8 // of a share
 	crosses        int
-	share          int64
+	units          int64
 }
 
-// wholeBid is what a bid takes of the GPUs of a node on which shares are bid.
-type wholeBid struct {
-	node, bid, job int32
-	crosses        int
-	gpus           int32
+// compare is for the order of nodes, then of GPUs, then of bids.
+func (x taker) compare(y taker) int {
+	return cmp.Or(cmp.Compare(x.node, y.node), cmp.Compare(x.bin, y.bin), cmp.Compare(x.bid, y.bid))
 }
 
 // span is a part of a list.
@@ -364,7 +357,7 @@ func (b *Builder) setShares(space *Space, variants []Variant, book *Book, m *ipm
 			to++
 		}
 		n := int(x.bids[from].node)
-		first, _ := slices.BinarySearchFunc(x.wholes, int32(n), func(w wholeBid, n int32) int { return cmp.Compare(w.node, n) })
+		first, _ := slices.BinarySearchFunc(x.wholes, int32(n), func(w taker, n int32) int { return cmp.Compare(w.node, n) })
 		last := first
 		for last < len(x.wholes) && x.wholes[last].node == int32(n) {
 			last++
@@ -386,7 +379,7 @@ func (x *sharing) collect(now *nodeset.Table, variants []Variant, book *Book, m 
 			v := &variants[book.Bids[i].Job]
 			if share := now.ShareOf(v.Spec.More()); share > 0 {
 				s := book.Allocation(int(i))[0]
-				x.bids = append(x.bids, shareBid{s.First, i, job, s.Bin, v.Crosses, share})
+				x.bids = append(x.bids, taker{s.First, i, job, s.Bin, v.Crosses, share})
 				x.marked[s.First] = true
 			}
 		}
@@ -399,18 +392,14 @@ func (x *sharing) collect(now *nodeset.Table, variants []Variant, book *Book, m 
 			for _, s := range book.Allocation(int(i)) {
 				for n := s.First; n <= s.Last && s.GPUs > 0; n++ {
 					if x.marked[n] {
-						x.wholes = append(x.wholes, wholeBid{n, i, job, variants[book.Bids[i].Job].Crosses, int32(s.GPUs)})
+						x.wholes = append(x.wholes, taker{n, i, job, 0, variants[book.Bids[i].Job].Crosses, int64(s.GPUs)})
 					}
 				}
 			}
 		}
 	}
-	slices.SortFunc(x.bids, func(a, b shareBid) int {
-		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.bin, b.bin), cmp.Compare(a.bid, b.bid))
-	})
-	slices.SortFunc(x.wholes, func(a, b wholeBid) int {
-		return cmp.Or(cmp.Compare(a.node, b.node), cmp.Compare(a.bid, b.bid))
-	})
+	slices.SortFunc(x.bids, taker.compare)
+	slices.SortFunc(x.wholes, taker.compare)
 	x.addParts()
 }
 
@@ -419,7 +408,7 @@ func (x *sharing) addParts() {
 	sums := x.wholes[:0]
 	for _, w := range x.wholes {
 		if n := len(sums) - 1; n >= 0 && sums[n].node == w.node && sums[n].bid == w.bid {
-			sums[n].gpus += w.gpus
+			sums[n].units += w.units
 		} else {
 			sums = append(sums, w)
 		}
@@ -428,7 +417,7 @@ func (x *sharing) addParts() {
 }
 
 // atNode adds the rows of node n in table k, on which shares are bid.
-func (x *sharing) atNode(space *Space, book *Book, m *ipmodel.Model, n, k int, of span, wholes []wholeBid) {
+func (x *sharing) atNode(space *Space, book *Book, m *ipmodel.Model, n, k int, of span, wholes []taker) {
 	t := tables(space, k)
 	size := t.TotalOf(x.resource)[n]
 	x.slots, x.order = x.slots[:0], x.order[:0]
@@ -453,10 +442,10 @@ func (x *sharing) atNode(space *Space, book *Book, m *ipmodel.Model, n, k int, o
 			now = size
 		}
 		all := x.order[s.bids.from:s.bids.to]
-		if mostOfShares(all) > free && (k == 0 || free < now) {
+		if mostOf(all, k) > free && (k == 0 || free < now) {
 			row := addRow(m, free)
 			for _, bid := range all {
-				x.entries = append(x.entries, entry{bid.bid, row, int32(bid.share)})
+				x.entries = append(x.entries, entry{bid.bid, row, int32(bid.units)})
 			}
 		}
 		if !s.usedThen {
@@ -467,7 +456,7 @@ func (x *sharing) atNode(space *Space, book *Book, m *ipmodel.Model, n, k int, o
 }
 
 // wholeRows adds the rows for the whole GPUs of node n in table k, where they could be too few.
-func (x *sharing) wholeRows(space *Space, book *Book, m *ipmodel.Model, n, k int, wholes []wholeBid) {
+func (x *sharing) wholeRows(space *Space, book *Book, m *ipmodel.Model, n, k int, wholes []taker) {
 	has := int64(tables(space, k).Free(n).GPUs)
 	joined := int64(0) // in use now, and not then
 	for _, s := range x.slots {
@@ -476,9 +465,9 @@ func (x *sharing) wholeRows(space *Space, book *Book, m *ipmodel.Model, n, k int
 		}
 	}
 	switch {
-	case mostOfWholes(wholes, k)+int64(len(x.slots)) <= has || len(x.slots) == 0:
+	case mostOf(wholes, k)+int64(len(x.slots)) <= has || len(x.slots) == 0:
 	case k == 0:
-		taken := mostOfWholes(wholes, k)
+		taken := mostOf(wholes, k)
 		for i, s := range x.slots {
 			if taken+int64(i+1) <= has {
 				continue
@@ -500,7 +489,7 @@ func (x *sharing) wholeRows(space *Space, book *Book, m *ipmodel.Model, n, k int
 
 // keptRows has only those bids on x.slots that jobs keep which have to start, and what these leave
 // to others that take whole GPUs.
-func (x *sharing) keptRows(book *Book, m *ipmodel.Model, has int64, k int, wholes []wholeBid) {
+func (x *sharing) keptRows(book *Book, m *ipmodel.Model, has int64, k int, wholes []taker) {
 	out := addRow(m, 0)
 	for _, s := range x.slots {
 		kept := false
@@ -519,30 +508,18 @@ func (x *sharing) keptRows(book *Book, m *ipmodel.Model, has int64, k int, whole
 }
 
 // wholeRow adds a row of so many GPUs, with what is taken of them as wholes.
-func (x *sharing) wholeRow(m *ipmodel.Model, has int64, wholes []wholeBid, k int) (row int32) {
+func (x *sharing) wholeRow(m *ipmodel.Model, has int64, wholes []taker, k int) (row int32) {
 	row = addRow(m, has)
 	for _, w := range wholes {
 		if w.crosses >= k {
-			x.entries = append(x.entries, entry{w.bid, row, w.gpus})
+			x.entries = append(x.entries, entry{w.bid, row, int32(w.units)})
 		}
 	}
 	return row
 }
 
-// mostOfShares is what bids on one GPU, in their order, take together at most.
-func mostOfShares(list []shareBid) (sum int64) {
-	most := int64(0)
-	for i, bid := range list {
-		if i > 0 && bid.job != list[i-1].job {
-			sum, most = sum+most, 0
-		}
-		most = max(most, bid.share)
-	}
-	return sum + most
-}
-
-// mostOfWholes is what bids that cross k reservations, in their order, take together at most.
-func mostOfWholes(list []wholeBid, k int) (sum int64) {
+// mostOf is what bids that cross k reservations, in their order, take together at most.
+func mostOf(list []taker, k int) (sum int64) {
 	most, job := int64(0), int32(-1)
 	for _, bid := range list {
 		if bid.crosses < k {
@@ -551,7 +528,7 @@ func mostOfWholes(list []wholeBid, k int) (sum int64) {
 		if bid.job != job {
 			sum, most, job = sum+most, 0, bid.job
 		}
-		most = max(most, int64(bid.gpus))
+		most = max(most, bid.units)
 	}
 	return sum + most
 }
