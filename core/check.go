@@ -35,7 +35,11 @@ func (s *Snapshot) Validate() error { return new(checker).check(s) }
 type checker struct {
 	ids  map[string]struct{}
 	idle nodeset.Table
+	held []held // by node
 }
+
+// held is what is not free of a node, less what the running jobs hold that were looked at.
+type held struct{ cores, gpus int }
 
 func (c *checker) check(s *Snapshot) error {
 	switch {
@@ -102,6 +106,9 @@ func (s *Snapshot) runningFault() error {
 
 // holdings reports a running job that holds what the machine has free, or has not.
 func (c *checker) holdings(s *Snapshot) error {
+	if c.allHeld(s) {
+		return nil // known sooner than what is wrong
+	}
 	c.idle.CopyFrom(s.Nodes)
 	for i := range s.Running {
 		r := &s.Running[i]
@@ -110,6 +117,34 @@ func (c *checker) holdings(s *Snapshot) error {
 		}
 	}
 	return nil
+}
+
+// allHeld reports whether all that running jobs hold is not free, if that is cores and GPUs alone.
+func (c *checker) allHeld(s *Snapshot) bool {
+	c.held = c.held[:0]
+	for n := range s.Nodes.Len() {
+		all, free := s.Nodes.Total(n), s.Nodes.Free(n)
+		c.held = append(c.held, held{int(all.Cores) - int(free.Cores), int(all.GPUs) - int(free.GPUs)})
+	}
+	for i := range s.Running {
+		r, next := &s.Running[i], int32(0)
+		if len(r.Uses) > 0 {
+			return false
+		}
+		for _, seg := range r.Segs {
+			if seg.First < next || seg.Last < seg.First || int(seg.Last) >= len(c.held) {
+				return false
+			}
+			for n := seg.First; n <= seg.Last; n++ {
+				h := &c.held[n]
+				if h.cores, h.gpus = h.cores-int(seg.Cores), h.gpus-int(seg.GPUs); h.cores < 0 || h.gpus < 0 {
+					return false
+				}
+			}
+			next = seg.Last + 1
+		}
+	}
+	return true
 }
 
 // priceFault is what is wrong with a Running.Price and Class, or nil.
