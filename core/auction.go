@@ -43,7 +43,7 @@ func NewAuction(o AuctionOptions, solver ipmodel.Solver) (*Auction, error) {
 		o.Clock = time.Now
 	}
 	a := &Auction{opts: o}
-	a.window.opts, a.reservations.opts, a.bidding.opts, a.winners.opts, a.awards.opts = &a.opts, &a.opts, &a.opts, &a.opts, &a.opts
+	a.window.opts, a.reservations.opts, a.bidding.opts, a.winners.opts = &a.opts, &a.opts, &a.opts, &a.opts
 	a.preemption.opts, a.planning.opts = &a.opts, &a.opts
 	a.reservations.claims.booked = &a.window.normal.booked
 	a.model.build.Merge = true
@@ -141,7 +141,7 @@ func (a *Auction) bid(s *Snapshot, seed uint64) (open bool, err error) {
 		if err := r.walk(s, w, &b.book, a.clock.stop(half)); err != nil {
 			return false, err
 		}
-		required = r.required()
+		required = r.musts
 		b.make(&r.space, w.variants, market.Options{FixedOnly: r.settled(s, w), Stop: a.clock.stop(half)})
 	}
 	if err := a.model.make(&r.space, w.variants, w, &b.book, required); err != nil {

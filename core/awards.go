@@ -12,10 +12,7 @@ import (
 )
 
 // awards is the last stage of a cycle: it turns the winners into decisions.
-type awards struct {
-	opts *AuctionOptions
-	left leftovers
-}
+type awards struct{ left leftovers }
 
 // decide turns the winners into decisions, gives what is left over to jobs that
 // lost, and checks the whole by allocating it.
@@ -90,7 +87,7 @@ func (a *awards) decideJob(s *Snapshot, j int, in *stages, p *Plan) error {
 		return nil
 	}
 	*d = Decision{Job: d.Job}
-	if !kept.reserved && a.opts.Drafts > 0 {
+	if !kept.reserved && w.opts.Drafts > 0 {
 		if err := a.left.fill(w.jobs[j], int(w.variantStart[j]), int(w.variantStart[j+1]), d, p); err != nil {
 			return err
 		}
@@ -108,7 +105,7 @@ func (a *awards) decideJob(s *Snapshot, j int, in *stages, p *Plan) error {
 // quotas kept them out, and those behind it. It ends when Depth of these, each with another request,
 // have found no place. Of so many jobs the plan says why they wait.
 func (a *awards) decideOthers(s *Snapshot, in *stages, p *Plan) error {
-	f, w, o := &a.left, &in.window, a.opts
+	f, w, o := &a.left, &in.window, in.window.opts
 	for _, at := range w.passed {
 		if err := a.decideOther(s, &p.Decisions[at], in, p); err != nil {
 			return err
@@ -193,7 +190,7 @@ func (a *awards) whyNot(s *Snapshot, j int, in *stages, untried bool) verdict {
 		return w.quotas.verdict(quota)
 	case guard.reserved:
 		return blocked
-	case untried, in.bidding.unasked(w, j), in.winners.unproven && a.opts.Drafts == 0:
+	case untried, in.bidding.unasked(w, j), in.winners.unproven && w.opts.Drafts == 0:
 		// without drafts left-overs are not given out
 		return undecided
 	}

@@ -303,7 +303,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		l := future{s: s}
 		first, before := a.reservations.order[at], a.reservations.order[:at]
 		for _, j := range before { // jobs that have to start, where the walk put them
-			if a.reservations.guarded[j].must {
+			if a.reservations.musts[j] {
 				ahead++
 				l.more = append(l.more, claim{End: s.Now + s.Pending[a.window.index[j]].TimeLimit, Held: place.Held{Segs: a.window.variants[j].Fixed}})
 			}
@@ -311,7 +311,7 @@ func TestFirstBlockedJobIsNotDelayed(t *testing.T) {
 		job, start := a.window.jobs[first], a.reservations.claims.reserved[kept(first)].Start
 		require.Equal(t, l.earliest(t, job), start, "job %s", job.ID)
 		for _, j := range before {
-			if a.reservations.guarded[j].must {
+			if a.reservations.musts[j] {
 				require.True(t, p.Decisions[a.window.index[j]].Start, "job %d ahead of it has to start", j)
 			}
 		}

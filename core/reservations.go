@@ -22,7 +22,7 @@ type reservations struct {
 	kept      []nodeset.Segment // what the walk gave to jobs that must start
 	order     []int32           // of the walk over the window
 	ranks     []float64         // by job of the window
-	musts     []bool            // by job of the window
+	musts     []bool            // by job of the window: it has to start now
 	quotas    []bool            // by quota: a job that waits for it has a place kept
 	forQuotas int               // how many
 	// an endless job has to start, and one behind it found no place, and may have one yet
@@ -32,7 +32,6 @@ type reservations struct {
 
 // guard is what the walk over the queue has found for a job of the window.
 type guard struct {
-	must     bool  // has to start now
 	reserved bool  // a place is kept for it, from second start on
 	start    int64 // of that
 	quota    int   // one more than that which is in its way, of which alone a part is kept; or 0
@@ -45,6 +44,7 @@ func (r *reservations) reset(s *Snapshot, w *window) {
 	r.claims.reserved = r.claims.reserved[:0]
 	r.claims.forget(true)
 	r.guarded = append(r.guarded[:0], make([]guard, len(w.jobs))...)
+	r.musts = append(r.musts[:0], make([]bool, len(w.jobs))...)
 }
 
 // walk goes down the window in r.order, on the draft that is worth most. Jobs that can start there
@@ -127,7 +127,7 @@ func (r *reservations) serve(s *Snapshot, w *window, draft *market.Book, j int) 
 		}
 		r.claims.loose = loose
 		if segs, k, ok := r.startable(w, draft, j); ok {
-			w.variants[k].Fixed, r.guarded[j].must, r.lasting = segs, true, r.lasting || limit >= endless
+			w.variants[k].Fixed, r.musts[j], r.lasting = segs, true, r.lasting || limit >= endless
 			return false, r.claims.start(r.claims.claimOf(j, &w.variants[k].Spec, segs, s.Now, limit))
 		}
 		if r.findsRoom(s, w, j) {
@@ -255,15 +255,6 @@ func (r *reservations) before(second int64) int {
 		n++
 	}
 	return n
-}
-
-// required says of each job of the window whether it has to start.
-func (r *reservations) required() []bool {
-	r.musts = r.musts[:0]
-	for j := range r.guarded {
-		r.musts = append(r.musts, r.guarded[j].must)
-	}
-	return r.musts
 }
 
 // inRankOrder brings the jobs of the window into the order in which they get places: queue order,
