@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package kube
+package main
 
 import (
 	"bytes"
@@ -197,7 +197,7 @@ var program = sync.OnceValues(func() (string, error) {
 		return path, nil
 	}
 	path := filepath.Join(os.TempDir(), fmt.Sprint("aucsched-kube-", os.Getpid()))
-	build := exec.Command("go", "build", "-trimpath", "-o", path, "./cmd/aucsched-kube")
+	build := exec.Command("go", "build", "-trimpath", "-o", path, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the Dockerfile does
 	out, err := build.CombinedOutput()
 	if err != nil {

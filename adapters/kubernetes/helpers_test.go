@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package kube
+package main
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/aucsched/aucsched/adapters/kubernetes/internal/kubetest"
-	"github.com/aucsched/aucsched/adapters/kubernetes/model"
 	"github.com/stretchr/testify/require"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -67,14 +66,12 @@ func (s *server) setNode(pod, node string) error {
 }
 
 // start runs a Scheduler until the test is over.
-func (s *server) start(change func(*Config)) {
-	c := Config{Options: model.Options{SchedulerName: "aucsched", Topology: []string{rack, v1.LabelTopologyZone}}, Client: s,
-		Interval: 5 * time.Millisecond, Deadline: time.Second, Workers: 4, Events: s.events}
+func (s *server) start(change func(*scheduler)) {
+	x := &scheduler{name: "aucsched", topology: []string{rack, v1.LabelTopologyZone}, Client: s,
+		interval: 5 * time.Millisecond, deadline: time.Second, workers: 4, events: s.events}
 	if change != nil {
-		change(&c)
+		change(x)
 	}
-	x, err := New(c)
-	require.NoError(s.t, err)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package kube
+package main
 
 import (
 	"bytes"
@@ -323,7 +323,7 @@ func (b *bed) podGroups(groups [][]*v1.Pod) {
 		made = append(made, fmt.Sprintf(`{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup,
 metadata: {name: %s, namespace: default}, spec: {minMember: %d, scheduleTimeoutSeconds: 10}}`, g[0].Labels[model.GroupLabel], len(g)))
 	}
-	b.createAll(GroupKinds[0].GroupVersion().String(), "podgroups", made)
+	b.createAll(groupKinds[0].GroupVersion().String(), "podgroups", made)
 }
 
 // requests is how many requests the server has answered, without watches: those of the test and kwok too.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package kube
+package main
 
 import (
 	"testing"
@@ -19,7 +19,7 @@ func TestQuotas(t *testing.T) {
 	quotas := &v1.ConfigMap{ObjectMeta: of, Data: map[string]string{
 		"quotas.yaml": "queues: [{name: a, namespaces: [default], nominal: {cpu: 4}}]"}}
 	s := newServer(t, aNode("n1"), quotas, aPod("a", "cpu", "3"), aPod("b", "cpu", "3"))
-	s.start(func(c *Config) { c.Namespace, c.QuotaName = "kube-system", "quotas" })
+	s.start(func(c *scheduler) { c.namespace, c.quotaName = "kube-system", "quotas" })
 	s.bound(1)
 	s.told("b", "queue a: cpu")
 }
@@ -29,7 +29,7 @@ func TestPodGroups(t *testing.T) {
 	group := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "scheduling.x-k8s.io/v1alpha1", "kind": "PodGroup",
 		"metadata": map[string]any{"name": "g", "namespace": "default"}, "spec": map[string]any{"minMember": int64(2)}}}
 	s := newServer(t, append([]runtime.Object{aNode("n1"), group}, inGroup("g", 0, pods("g", 4, "cpu", "4")...)...)...)
-	s.start(func(c *Config) { c.Groups = GroupKinds[:1] })
+	s.start(func(c *scheduler) { c.groups = groupKinds[:1] })
 	s.bound(2)
 }
 
@@ -61,7 +61,7 @@ func TestWorkloads(t *testing.T) {
 		append(whole, part...)[i].Spec.WorkloadRef.PodGroupReplicaKey = replica
 	}
 	s := newServer(t, objects...)
-	s.start(func(c *Config) { c.Groups = GroupKinds[1:] })
+	s.start(func(c *scheduler) { c.groups = groupKinds[1:] })
 	all := s.bound(3)
 	require.Empty(t, all["part-0"].Spec.NodeName)
 	s.told("part-0", "1 of the 2 pods of group default/w/g/1 are there")

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Package kube schedules the pods of a Kubernetes cluster with core.Cluster.
-//
-// Each round makes a model of the API's objects (package model), and of the model a Cluster. The Cluster
-// decides, and Scheduler binds, evicts and reports. A round ends when the cache shows what it did. So a
-// round depends on nothing but the objects and what the Cluster before it has learnt, and a new leader
-// goes on where the old one ended.
-package kube
+package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"sync"
 	"time"
 
@@ -29,12 +23,10 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 )
 
-// GroupKinds say how many pods of a group start together: coscheduling's and Kubernetes' own.
-var GroupKinds = []schema.GroupVersionKind{
+// groupKinds say how many pods of a group start together: coscheduling's and Kubernetes' own.
+var groupKinds = []schema.GroupVersionKind{
 	{Group: "scheduling.x-k8s.io", Version: "v1alpha1", Kind: "PodGroup"},
 	{Group: "scheduling.k8s.io", Version: "v1alpha1", Kind: "Workload"},
 }
@@ -42,80 +34,44 @@ var GroupKinds = []schema.GroupVersionKind{
 // tick is the most time between rounds.
 const tick = 5 * time.Second
 
-// Config is what a Scheduler needs.
-type Config struct {
-	model.Options
+// scheduler schedules pods. There may be one at a time for a cluster.
+//
+// Each round makes a model of the API's objects (package model), and of the model a Cluster. The Cluster
+// decides, and the scheduler binds, evicts and reports. A round ends when the cache shows what it did. So a
+// round depends on nothing but the objects and what the Cluster before it has learnt, and a new leader
+// goes on where the old one ended.
+type scheduler struct {
 	client.Client
-	Events record.EventRecorder
-	// Groups are those of GroupKinds that the server has.
-	Groups []schema.GroupVersionKind
-	// Namespace and QuotaName name the ConfigMap of the quotas.
-	Namespace, QuotaName string
-	// Interval is the least time between rounds, Deadline the most that a decision takes.
-	Interval, Deadline time.Duration
-	// GangTimeout is for how long a group may lack pods that have to run; then all are evicted. 0: for ever.
-	GangTimeout time.Duration
-	// Reservations is how many blocked groups have a place kept, at the earliest time at which it is free.
-	// Pods without an end take a place for ever, so that nothing but shorter pods may start there before.
-	Reservations int
-	// Workers bind and evict at once.
-	Workers int
-}
+	events record.EventRecorder
+	groups []schema.GroupVersionKind // those of groupKinds that the server has
+	// See the flags.
+	name, namespace, quotaName      string
+	topology                        []string
+	interval, deadline, gangTimeout time.Duration
+	reservations, workers           int
 
-// Scheduler schedules pods. There may be one at a time for a cluster.
-type Scheduler struct {
-	Config
-	policy  core.Policy
-	cluster *core.Cluster // of this round
+	cluster *core.Cluster // of the last round
 	known   model.Cache
 	since   map[string]time.Time // of groups that lack pods
 
-	explained   map[string]explained // by job
-	explainNext time.Time            // when another may be explained
-	teller      sync.Mutex           // held while pods are told
+	explained   int        // jobs so far
+	explainNext time.Time  // when another may be explained
+	teller      sync.Mutex // held while pods are told
 
 	// quotas are what quotasOf, the ConfigMap's text, last said without a fault.
 	quotas   model.Quotas
 	quotasOf string
 }
 
-// New returns a Scheduler.
-func New(c Config) (*Scheduler, error) {
-	options := core.Preset("none")
-	options.Reservations, options.Estimates = c.Reservations, true
-	policy, err := core.NewAuction(options, nil)
-	return &Scheduler{Config: c, policy: policy, known: make(model.Cache), since: make(map[string]time.Time),
-		explained: make(map[string]explained)}, err
-}
-
-// AddTo has the manager's leader call Reconcile of a Scheduler after each change of an object that a round
-// looks at.
-func AddTo(m ctrl.Manager, c Config) error {
-	s, err := New(c)
-	slower := workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](s.Interval, tick)
-	b := ctrl.NewControllerManagedBy(m).Named(s.SchedulerName).WithOptions(controller.Options{RateLimiter: slower})
-	watched := []client.Object{&v1.Node{}, &v1.Pod{}, &policyv1.PodDisruptionBudget{}, &v1.ConfigMap{}}
-	for _, kind := range s.Groups {
-		g := new(unstructured.Unstructured)
-		g.SetGroupVersionKind(kind)
-		watched = append(watched, g)
-	}
-	one := func(context.Context, client.Object) []ctrl.Request { return []ctrl.Request{{}} }
-	for _, x := range watched {
-		b.Watches(x, handler.EnqueueRequestsFromMapFunc(one))
-	}
-	return errors.Join(err, b.Complete(s))
-}
-
 // read is what the cache has.
-func (s *Scheduler) read(ctx context.Context) (*model.Objects, error) {
+func (s *scheduler) read(ctx context.Context) (*model.Objects, error) {
 	var nodes v1.NodeList
 	var pods v1.PodList
 	var budgets policyv1.PodDisruptionBudgetList
 	err := errors.Join(s.List(ctx, &nodes), s.List(ctx, &pods), s.List(ctx, &budgets), s.readQuotas(ctx))
-	o := &model.Objects{Nodes: pointers(nodes.Items), Pods: pointers(pods.Items), Budgets: pointers(budgets.Items), Quotas: s.quotas,
-		Groups: make(map[string]int)}
-	for _, kind := range s.Groups {
+	o := &model.Objects{SchedulerName: s.name, Topology: s.topology, Quotas: s.quotas, Groups: make(map[string]int),
+		Nodes: nodes.Items, Pods: pods.Items, Budgets: budgets.Items}
+	for _, kind := range s.groups {
 		var groups unstructured.UnstructuredList
 		groups.SetGroupVersionKind(kind)
 		err = errors.Join(err, s.List(ctx, &groups))
@@ -140,21 +96,14 @@ func addGroups(all map[string]int, x *unstructured.Unstructured) {
 	}
 }
 
-func pointers[T any](items []T) (all []*T) {
-	for i := range items {
-		all = append(all, &items[i])
-	}
-	return all
-}
-
 // readQuotas reads the ConfigMap of the quotas, if it is there. Until it can be read those of before hold.
-func (s *Scheduler) readQuotas(ctx context.Context) error {
+func (s *scheduler) readQuotas(ctx context.Context) error {
 	m := new(v1.ConfigMap)
-	err := s.Get(ctx, client.ObjectKey{Namespace: s.Namespace, Name: s.QuotaName}, m)
+	err := s.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: s.quotaName}, m)
 	if text := m.Data["quotas.yaml"]; s.quotasOf != text && client.IgnoreNotFound(err) == nil {
 		s.quotasOf = text
 		if q, err := model.ReadQuotas(text); err != nil {
-			s.Events.Eventf(m, v1.EventTypeWarning, "InvalidQuotas", "%v", err)
+			s.events.Eventf(m, v1.EventTypeWarning, "InvalidQuotas", "%v", err)
 		} else {
 			s.quotas = q
 		}
@@ -164,14 +113,22 @@ func (s *Scheduler) readQuotas(ctx context.Context) error {
 
 // Reconcile is a round: the Cluster decides on the objects, and what it says is done. It returns when the
 // cache shows that, so that the next round sees it.
-func (s *Scheduler) Reconcile(ctx context.Context, _ ctrl.Request) (next ctrl.Result, err error) {
+func (s *scheduler) Reconcile(ctx context.Context, _ ctrl.Request) (next ctrl.Result, err error) {
 	begin := time.Now()
+	options := core.ClusterOptions{Continues: s.cluster, Deadline: s.deadline, StrictPreemption: true}
+	if s.cluster == nil {
+		auction := core.Preset("none")
+		auction.Reservations, auction.Estimates = s.reservations, true
+		if options.Policy, err = core.NewAuction(auction, nil); err != nil {
+			return next, err
+		}
+		s.known = make(model.Cache)
+	}
 	o, err := s.read(ctx)
 	if err != nil {
 		return next, err
 	}
-	m, err := model.New(s.Options, o, begin, s.known,
-		core.ClusterOptions{Policy: s.policy, Continues: s.cluster, Deadline: s.Deadline, StrictPreemption: true})
+	m, err := model.New(o, begin, s.known, options)
 	if err != nil {
 		return next, err
 	}
@@ -181,28 +138,25 @@ func (s *Scheduler) Reconcile(ctx context.Context, _ ctrl.Request) (next ctrl.Re
 	if err != nil {
 		return next, err
 	}
-	telling.Add(told.Sub(begin).Seconds())
 	deciding.Add(time.Since(told).Seconds())
-	waiting.Set(float64(m.Waiting - len(cycle.Starts)))
 	pending.Set(float64(m.Pending))
 	refused.Set(float64(len(m.Refused)))
 	broken.Set(float64(len(m.Broken)))
 	bindings := m.Bindings(cycle)
 	s.tell(ctx, m, cycle)
-	workqueue.ParallelizeUntil(ctx, s.Workers, len(bindings), func(i int) { s.bind(ctx, bindings[i].Pod, bindings[i].Node) })
+	workqueue.ParallelizeUntil(ctx, s.workers, len(bindings), func(i int) { s.bind(ctx, bindings[i].Pod, bindings[i].Node) })
 	for _, x := range cycle.Preempted {
-		s.evict(ctx, m.Pods(x.Job), "Preempted", "stopped for "+x.For[0])
+		s.evict(ctx, m.PodsOf(x.Job), "Preempted", "stopped for "+x.For[0])
 	}
-	maps.DeleteFunc(s.since, func(name string, _ time.Time) bool { return m.Broken[name] == nil })
+	since := make(map[string]time.Time)
 	for name, pods := range m.Broken {
-		if _, ok := s.since[name]; !ok {
-			s.since[name] = begin
-		}
-		if s.GangTimeout > 0 && begin.Sub(s.since[name]) > s.GangTimeout {
-			s.evict(ctx, pods, "GroupIncomplete", "the group has lacked pods for "+s.GangTimeout.String())
+		since[name] = cmp.Or(s.since[name], begin)
+		if s.gangTimeout > 0 && begin.Sub(since[name]) > s.gangTimeout {
+			s.evict(ctx, pods, "GroupIncomplete", "the group has lacked pods for "+s.gangTimeout.String())
 		}
 	}
-	time.Sleep(time.Until(begin.Add(s.Interval)))
+	s.since = since
+	time.Sleep(time.Until(begin.Add(s.interval)))
 	if len(cycle.Starts) > 0 || cycle.Stats.TimedOut > 0 { // there may be more to start
 		return ctrl.Result{RequeueAfter: time.Nanosecond}, nil
 	}
@@ -211,7 +165,7 @@ func (s *Scheduler) Reconcile(ctx context.Context, _ ctrl.Request) (next ctrl.Re
 
 // bind binds a pod, and tries again until the server has said yes or no: the pod's place is its own
 // meanwhile, so that a group stays whole.
-func (s *Scheduler) bind(ctx context.Context, p *v1.Pod, node string) {
+func (s *scheduler) bind(ctx context.Context, p *v1.Pod, node string) {
 	binding := &v1.Binding{ObjectMeta: metav1.ObjectMeta{Namespace: p.Namespace, Name: p.Name, UID: p.UID},
 		Target: v1.ObjectReference{Kind: "Node", Name: node}}
 	settled := func(p *v1.Pod) bool { return p.Spec.NodeName != "" || p.DeletionTimestamp != nil }
@@ -219,7 +173,7 @@ func (s *Scheduler) bind(ctx context.Context, p *v1.Pod, node string) {
 		err := s.SubResource("binding").Create(ctx, p, binding.DeepCopy())
 		if err == nil {
 			podsBound.Inc()
-			s.Events.Eventf(p, v1.EventTypeNormal, "Scheduled", "Successfully assigned %s/%s to %s", p.Namespace, p.Name, node)
+			s.events.Eventf(p, v1.EventTypeNormal, "Scheduled", "Successfully assigned %s/%s to %s", p.Namespace, p.Name, node)
 			s.await(ctx, p, settled)
 			return
 		}
@@ -237,8 +191,8 @@ func (s *Scheduler) bind(ctx context.Context, p *v1.Pod, node string) {
 }
 
 // evict evicts pods, all that are not leaving already. Budgets that forbid it are heard.
-func (s *Scheduler) evict(ctx context.Context, pods []*v1.Pod, reason, why string) {
-	workqueue.ParallelizeUntil(ctx, s.Workers, len(pods), func(i int) {
+func (s *scheduler) evict(ctx context.Context, pods []*v1.Pod, reason, why string) {
+	workqueue.ParallelizeUntil(ctx, s.workers, len(pods), func(i int) {
 		p := pods[i]
 		if p.DeletionTimestamp != nil {
 			return
@@ -251,13 +205,13 @@ func (s *Scheduler) evict(ctx context.Context, pods []*v1.Pod, reason, why strin
 			return
 		}
 		evicted.Inc()
-		s.Events.Event(p, v1.EventTypeWarning, reason, why)
+		s.events.Event(p, v1.EventTypeWarning, reason, why)
 		s.await(ctx, p, func(p *v1.Pod) bool { return p.DeletionTimestamp != nil })
 	})
 }
 
 // await waits until the cache shows what is true of the pod, or that the pod is gone.
-func (s *Scheduler) await(ctx context.Context, p *v1.Pod, what func(*v1.Pod) bool) {
+func (s *scheduler) await(ctx context.Context, p *v1.Pod, what func(*v1.Pod) bool) {
 	for ; ctx.Err() == nil; time.Sleep(5 * time.Millisecond) {
 		now := new(v1.Pod)
 		err := s.Get(ctx, client.ObjectKeyFromObject(p), now)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package kube
+package main
 
 import (
 	"errors"
@@ -38,7 +38,7 @@ func TestGangsStartWhole(t *testing.T) {
 	s.start(nil)
 	all := s.bound(3)
 	require.Empty(t, all["b-0"].Spec.NodeName)
-	s.told("b-1", "waits for 1 of 1 nodes with 8 cpu, held by group default/a until ")
+	s.told("b-1", "waits for room for 1 of 2 pods (cpu), held by group default/a until ")
 	s.remove("a-0", "a-1", "a-2")
 	s.bound(2)
 }
@@ -103,7 +103,7 @@ func TestLostAnswers(t *testing.T) {
 // A pod of a running group that is gone is replaced before all else; if that can't be, the group ends.
 func TestBrokenGroups(t *testing.T) {
 	s := newServer(t, append([]runtime.Object{aNode("n1")}, inGroup("g", 2, pods("g", 2, "cpu", "4")...)...)...)
-	s.start(func(c *Config) { c.GangTimeout = 300 * time.Millisecond })
+	s.start(func(c *scheduler) { c.gangTimeout = 300 * time.Millisecond })
 	s.bound(2)
 	s.remove("g-0")
 	s.add(inGroup("g", 2, aPod("again", "cpu", "4"))[0])
@@ -115,10 +115,10 @@ func TestBrokenGroups(t *testing.T) {
 // What joins a group that does not say how many it needs leaves the others where they are.
 func TestLatePods(t *testing.T) {
 	s := newServer(t, append([]runtime.Object{aNode("n1")}, inGroup("g", 0, pods("g", 2, "cpu", "4")...)...)...)
-	s.start(func(c *Config) { c.GangTimeout = time.Millisecond })
+	s.start(func(c *scheduler) { c.gangTimeout = time.Millisecond })
 	s.bound(2)
 	s.add(inGroup("g", 0, aPod("late", "cpu", "4"))[0])
-	s.told("late", "waits for 1 of 1 nodes with 4 cpu")
+	s.told("late", "waits for 1 of 1 nodes (cpu)")
 	s.bound(2)
 }
 
@@ -135,7 +135,7 @@ func TestReservations(t *testing.T) {
 		running.Spec.NodeName, running.CreationTimestamp = "n1", metav1.Now()
 		running.Spec.ActiveDeadlineSeconds, small.Spec.ActiveDeadlineSeconds = x.runs, x.small
 		s := newServer(t, aNode("n1"), running, big, small)
-		s.start(func(c *Config) { c.Reservations = x.reservations })
+		s.start(func(c *scheduler) { c.reservations = x.reservations })
 		if x.starts {
 			require.NotEmpty(t, s.bound(2)["small"].Spec.NodeName)
 		} else {

@@ -5,143 +5,80 @@ package model
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"time"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/nodeset"
 	v1 "k8s.io/api/core/v1"
 )
 
 const (
-	maxParts = 16 // of one job
-	never    = core.NoTimeLimit * time.Second
+	never     = core.NoTimeLimit * time.Second
+	maxRivals = 2 // that a message names
 )
 
-// job is what the Cluster knows as one: the pods of a group, or a pod without one.
-type job struct {
-	parts [][]*pod  // by kind, as the job's components are
-	end   time.Time // of a running job
+// job is what the Cluster knows as one: the pods of a group, or a pod without one, by kind as its
+// components are.
+type job [][]*pod
+
+func newJob(pods []*pod) job { return by(pods, func(p *pod) string { return p.kind }) }
+func (j job) first() *pod    { return j[0][0] }
+
+// id is that of a pod's group if its pods start together, or of the pod; "" of those that the Cluster does
+// not know.
+func (m *Model) id(p *pod) string {
+	if !m.ours(p.Pod) || p.holds() > 0 && m.byName[p.Spec.NodeName] == nil {
+		return ""
+	}
+	if least, told := m.Groups[p.policy]; p.group != "" && (least > 0 || !told) {
+		return "group " + p.group
+	}
+	return "pod " + p.name()
 }
 
-func (j *job) first() *pod  { return j.parts[0][0] }
-func (j *job) pods() []*pod { return slices.Concat(j.parts...) }
-
-// family is a group, or a pod without one: its pods that hold something of a node, those of them that are not
-// leaving, and those that wait.
-type family struct{ held, stay, wait []*pod }
-
-// families are those of the scheduler's pods, by their ids, which come in the order of their first pods.
-func (m *Model) families() (ids []string, all map[string]*family) {
-	all = make(map[string]*family)
-	for _, p := range m.pods {
-		if !m.ours(p.Pod) || p.Spec.NodeName != "" && m.byName[p.Spec.NodeName] == nil {
-			continue
-		}
-		id := "pod " + p.name()
-		if least, told := m.objects.Groups[p.policy]; p.group != "" && (least > 0 || !told) {
-			id = "group " + p.group
-		}
-		f := all[id]
-		if f == nil {
-			f = new(family)
-			ids, all[id] = append(ids, id), f
-		}
-		switch {
-		case p.Spec.NodeName == "":
-			f.wait = append(f.wait, p)
-		case p.DeletionTimestamp == nil:
-			f.stay = append(f.stay, p)
-			fallthrough
-		default:
-			f.held = append(f.held, p)
-		}
+// running has pods of one id that hold something be one job, which is stopped as a whole: a part for each
+// kind and node.
+func (m *Model) running(pods []*pod) core.Start {
+	var parts []core.Start
+	for _, x := range by(pods, func(p *pod) string { return p.kind + p.Spec.NodeName }) {
+		n, takes := len(x), x[0].takes
+		share := core.Share{Node: x[0].Spec.NodeName, Cores: n * int(takes[cores]), GPUs: n * int(takes[gpus])}
+		parts = append(parts, core.Start{Nodes: []core.Share{share}, Takes: uses(takes, n)})
 	}
-	return ids, all
-}
-
-// byKind are pods by kind, in the order of the first of each.
-func byKind(pods []*pod) (parts [][]*pod) {
-	at := make(map[string]int)
-	for _, p := range pods {
-		k, ok := at[p.kind]
-		if !ok {
-			k = len(parts)
-			at[p.kind], parts = k, append(parts, nil)
-		}
-		parts[k] = append(parts[k], p)
-	}
-	return parts
-}
-
-// running has all pods of a family that hold something be one job, which is stopped as a whole.
-func (m *Model) running(id string, pods []*pod) core.Start {
-	j := &job{parts: byKind(pods)}
-	var held []core.Start
-	for _, alike := range j.parts {
-		held = append(held, heldBy(alike)...)
-	}
-	s := held[0]
-	s.Components = held[1:]
-	s.Job, s.Begin, s.Class, s.Counts = id, j.first().begin(), m.class(j.first().priority()), m.countsOf(j)
-	s.End = s.Begin.Add(limit(pods))
+	s, p := parts[0], pods[0]
+	s.Class, _ = m.rank(p)
+	s.Job, s.Components, s.Begin, s.End = m.id(p), parts[1:], m.begin(p), m.begin(p).Add(limit(pods))
 	if !m.protected(pods) {
 		s.Price = int64(len(pods))
 	}
-	m.jobs[id], j.end = j, s.End
+	m.jobs[s.Job] = newJob(pods)
 	return s
 }
 
-// heldBy is what pods that are alike hold: one part for each number of them that a node has.
-func heldBy(pods []*pod) (parts []core.Start) {
-	on, part := make(map[string]int), make(map[int]int)
-	for _, p := range pods {
-		on[p.Spec.NodeName]++
+// begin is when the pod began: a limit of its time counts from then.
+func (m *Model) begin(p *pod) time.Time {
+	if p.Status.StartTime == nil {
+		return m.now
 	}
-	takes := pods[0].takes
-	for _, name := range sorted(on) {
-		n := on[name]
-		k, ok := part[n]
-		if !ok {
-			k = len(parts)
-			part[n], parts = k, append(parts, core.Start{Takes: uses(takes, n)})
-		}
-		parts[k].Nodes = append(parts[k].Nodes, core.Share{Node: name, Cores: n * int(takes[cores]), GPUs: n * int(takes[gpus])})
-	}
-	return parts
+	return p.Status.StartTime.Time
 }
 
-// uses is what a node with n pods gives of further resources; with 0, for each core that is a pod's seat.
+// uses is what a node with n pods gives of further resources; with 0, for each core, which is a pod's seat
+// then.
 func uses(takes map[string]int64, n int) map[string]nodeset.Use {
 	uses := make(map[string]nodeset.Use, len(takes))
 	for name, v := range takes {
-		if name == cores || name == gpus {
-			continue
-		}
-		if uses[name] = (nodeset.Use{PerNode: v * int64(n)}); n == 0 {
+		switch {
+		case name == cores || name == gpus:
+		case n == 0:
 			uses[name] = nodeset.Use{PerCore: v}
+		default:
+			uses[name] = nodeset.Use{PerNode: v * int64(n)}
 		}
 	}
 	return uses
-}
-
-// Scheduled is the condition of a pod that says whether it is bound, since when, or why not.
-func Scheduled(p *v1.Pod) v1.PodCondition {
-	k := slices.IndexFunc(p.Status.Conditions, func(c v1.PodCondition) bool { return c.Type == v1.PodScheduled })
-	if k < 0 {
-		return v1.PodCondition{}
-	}
-	return p.Status.Conditions[k]
-}
-
-// begin is when the pod was bound.
-func (p *pod) begin() time.Time {
-	if c := Scheduled(p.Pod); c.Status == v1.ConditionTrue {
-		return c.LastTransitionTime.Time
-	}
-	return p.CreationTimestamp.Time
 }
 
 // limit is how long a job of the pods may run: as long as the longest.
@@ -155,139 +92,101 @@ func limit(pods []*pod) (longest time.Duration) {
 	return cmp.Or(longest, time.Second)
 }
 
-// submitAll has the pods of a family that wait be jobs: as many of a group as have to start together, each
-// one that is over, or the pod without a group. A group that does not say how many is never in part: what
-// comes later starts together.
-func (m *Model) submitAll(id string, f *family) {
-	pods := slices.Concat(f.stay, f.wait)
-	least, told := m.least(pods)
-	need := least - len(f.stay)
-	if told && len(f.stay) > 0 && need > 0 {
-		for _, p := range f.stay {
+// submitAll has those of the pods of one id that wait be jobs: as many of a group as have to start
+// together, each one that is over, or the pod without a group. A group that does not say how many is never
+// in part: what comes later starts together.
+func (m *Model) submitAll(pods []*pod) {
+	wait, held := split(pods)
+	leaves := func(p *pod) bool { return p.DeletionTimestamp != nil }
+	stay := slices.DeleteFunc(slices.Clone(held), leaves)
+	least, told := m.Groups[pods[0].policy]
+	for _, p := range pods {
+		if !told && p.least > 0 {
+			least, told = p.least, true
+		}
+	}
+	need := least - len(stay)
+	if told && len(stay) > 0 && need > 0 {
+		for _, p := range stay {
 			m.Broken[p.group] = append(m.Broken[p.group], p.Pod)
 		}
 	}
 	if !told {
-		need = len(f.wait)
+		need = len(wait)
 	}
-	switch {
-	case !told && len(f.wait) > 0 && f.wait[0].Spec.WorkloadRef != nil:
-		m.refuse(f.wait, "there is no Workload with a group "+f.wait[0].policy)
-	case len(f.wait) < need:
-		m.refuse(f.wait, fmt.Sprintf("%d of the %d pods of group %s are there", len(pods), least, pods[0].group))
+	switch id := m.id(pods[0]); {
+	case !told && len(wait) > 0 && wait[0].Spec.WorkloadRef != nil:
+		m.refuse(wait, "there is no Workload with a group "+wait[0].policy)
+	case len(wait) < need:
+		m.refuse(wait, fmt.Sprintf("%d of the %d pods of group %s are there", len(stay)+len(wait), least, pods[0].group))
 	case need <= 0:
-		for _, p := range f.wait {
+		for _, p := range wait {
 			m.submit("pod "+p.name(), []*pod{p}, false)
 		}
 	default:
-		if len(f.held) > 0 { // some of its pods are there, or are ending
+		if len(held) > 0 { // some of its pods are there, or are ending
 			id += " (missing pods)"
 		}
-		m.submit(id, f.wait[:need], told && len(f.stay) > 0)
-		m.refuse(f.wait[need:], "joins its group when that runs")
+		m.submit(id, wait[:need], told && len(stay) > 0)
+		m.refuse(wait[need:], "joins its group when that runs")
 	}
-}
-
-// least is how many pods of a family start together, if it says so.
-func (m *Model) least(pods []*pod) (n int, told bool) {
-	for _, p := range pods {
-		if n, told := m.objects.Groups[p.policy]; told {
-			return n, true
-		}
-		for _, from := range []map[string]string{p.Labels, p.Annotations} {
-			if n, err := strconv.Atoi(from[MinLabel]); err == nil && n > 0 && p.group != "" {
-				return n, true
-			}
-		}
-	}
-	return 0, false
 }
 
 // submit has pods that start together be a job that waits; first before all others.
 func (m *Model) submit(id string, pods []*pod, first bool) {
-	j, p := &job{parts: byKind(pods)}, pods[0]
-	spec, why := m.spec(j)
-	if why == "" {
-		spec.ID, spec.Since, spec.TimeLimit, spec.Price = id, p.CreationTimestamp.UTC(), limit(pods), int64(len(pods))
-		spec.Priority, spec.Class, spec.Preempts = m.worth(p.priority()), m.class(p.priority()), m.preempts(j)
-		if first {
-			spec.Priority = core.MaxPriority
-		}
-		if err := m.Cluster.Submit(spec); err != nil {
-			why = err.Error()
-		}
-	}
+	j, p := newJob(pods), pods[0]
+	w, why := m.way(j)
 	if why != "" {
 		m.refuse(pods, why)
 		return
 	}
-	m.Waiting++
+	spec := core.JobSpec{ID: id, Request: w.Request, Components: w.Components, On: w.On, Takes: w.Takes, Counts: w.Counts,
+		Since: p.CreationTimestamp.UTC(), TimeLimit: limit(pods), Price: int64(len(pods)), Preempts: m.preempts(j)}
+	spec.Class, spec.Priority = m.rank(p)
+	if len(j) == 1 {
+		spec.Prefer = m.prefers(p)
+	}
+	if first {
+		spec.Priority = core.MaxPriority
+	}
+	if err := m.Cluster.Submit(spec); err != nil {
+		m.refuse(pods, err.Error())
+		return
+	}
 	m.jobs[id] = j
 }
 
-// spec is what a job asks for, or why that can't be said.
-func (m *Model) spec(j *job) (spec core.JobSpec, why string) {
-	for _, pods := range j.parts {
-		p := pods[0]
-		if p.refused != "" {
-			return spec, p.refused
-		}
-		if len(p.rows) > 0 && !slices.ContainsFunc(m.rows, func(r row) bool { return r.name == p.rows[0].name }) {
-			return spec, "there are too many different resources and terms of anti-affinity and spread"
-		}
-	}
-	if len(j.parts) > maxParts {
-		return spec, fmt.Sprintf("the group has %d kinds of pods, more than %d", len(j.parts), maxParts)
-	}
-	own, more, why := m.way(j.parts, false)
-	if more && why == "" {
-		var seats core.Way
-		seats, _, why = m.way(j.parts, true)
-		spec.Alternatives = []core.Way{seats}
-	}
-	spec.Request, spec.Components, spec.On, spec.Takes, spec.Counts = own.Request, own.Components, own.On, own.Takes, own.Counts
-	if len(spec.Components) == 0 {
-		spec.Prefer = m.prefers(j.first())
-	}
-	return spec, why
-}
-
-// way is a request that starts the pods together. All nodes of a part get the same number of them, the more
-// the better. With seats, nodes may get different numbers where more says so: a core of the request is a
-// pod's seat then, and what the job is worth is not known.
-func (m *Model) way(parts [][]*pod, seats bool) (w core.Way, more bool, why string) {
+// way is a request that starts the pods together, or why there is none. A pod alone asks for cores and
+// GPUs. Pods that are alike ask for so many cores, of which each is the seat of a pod that takes its
+// resources there.
+func (m *Model) way(parts job) (w core.Way, why string) {
 	level := 0
 	var ways []core.Way
 	for _, pods := range parts {
 		p := pods[0]
 		on, within, why := m.near(p, m.on(p))
-		if why != "" {
-			return w, false, why
+		if why = cmp.Or(p.refused, why); why != "" {
+			return w, why
 		}
-		part, fit := core.Way{On: on}, int(min(m.fit(p), int64(len(pods))))
-		n := max(fit, 1)
-		for len(pods)%n != 0 {
-			n--
+		if len(p.rows) > 0 && m.units[p.rows[0].name] == 0 {
+			return w, "there are too many different resources and terms of anti-affinity and spread"
 		}
-		for _, key := range within {
-			switch k := slices.Index(m.Topology, key); {
-			case k >= 0:
-				level = max(level, k+1)
-			case key == v1.LabelHostname && len(parts) == 1:
-				n, fit = len(pods), 1
-			default:
-				return w, false, "all on nodes of one " + key + ": that is not among the labels of --topology"
-			}
-		}
-		more = more || fit > 1
-		if seats && fit > 1 {
-			part.Cores, n = len(pods), 0
-		} else {
-			part.MinNodes, part.MaxNodes = len(pods)/n, len(pods)/n
-			part.TasksPerNode = int(min(int64(n)*p.takes[cores], math.MaxUint16))
-			part.MinGPUs = int(min(int64(n)*p.takes[gpus], math.MaxUint8))
+		n, part := 0, core.Way{On: on, Request: bids.Request{Cores: len(pods)}}
+		if len(pods) == 1 {
+			n, part.Request = 1, bids.Request{MinNodes: 1, TasksPerNode: int(min(p.takes[cores], bids.MaxCoresPerNode)),
+				MinGPUs: int(min(p.takes[gpus], bids.MaxGPUsPerNode))}
 		}
 		part.Takes, part.Counts = uses(p.takes, n), uses(m.counts(p), n)
+		for _, label := range within {
+			switch k := slices.Index(m.Topology, label); {
+			case k >= 0:
+				level = max(level, k+1)
+			case label == v1.LabelHostname && len(parts) == 1:
+				part.MaxNodes = 1
+			default:
+				return w, "all on nodes of one " + label + ": that is not among the labels of --topology"
+			}
+		}
 		ways = append(ways, part)
 	}
 	if w = ways[0]; len(ways) == 1 {
@@ -295,16 +194,45 @@ func (m *Model) way(parts [][]*pod, seats bool) (w core.Way, more bool, why stri
 	} else {
 		w.Components, w.AllWithin = ways[1:], level
 	}
-	return w, more, ""
+	return w, ""
 }
 
-// fit is how many pods like p the largest node has room for.
-func (m *Model) fit(p *pod) int64 {
-	n := int64(math.MaxInt32)
-	for name, most := range m.most {
-		if v := p.takes[name]; v > 0 {
-			n = min(n, most/v)
-		}
+// Words say what a job lacks, who holds it, and until when.
+func (m *Model) Words(w core.Waiting, x *core.Explanation) string {
+	text := w.Reason
+	if len(x.Lacks) > 0 {
+		text += ": waits for " + lack(&x.Lacks[0])
 	}
-	return n
+	word := ", behind "
+	for _, rival := range x.Rivals[:min(maxRivals, len(x.Rivals))] {
+		if rival.Role == "running" {
+			held := m.jobs[rival.ID]
+			text += ", held by " + rival.ID + at(" until ", m.begin(held.first()).Add(limit(slices.Concat(held...))), m.now)
+			continue
+		}
+		text += word + rival.ID
+		word = " and "
+	}
+	return text + at(", expected to start at ", w.Expected, m.now)
+}
+
+// at is a time in words; "" if it is not known.
+func at(words string, t, now time.Time) string {
+	if t.IsZero() || t.Sub(now) > never/2 {
+		return ""
+	}
+	return words + t.UTC().Format("15:04 on 2 Jan")
+}
+
+// lack says how much of what is missing.
+func lack(l *core.Lack) string {
+	missing := max(0, l.Needs-l.Has)
+	of := cmp.Or(map[string]string{"cores_per_node": "cpu", "gpus_per_node": "GPUs"}[l.Row], l.Row)
+	switch l.In {
+	case "cores":
+		return fmt.Sprintf("room for %d of %d pods (%s)", missing, l.Needs, of)
+	case "quota":
+		return fmt.Sprintf("%d of %d of %s", missing, l.Needs, of)
+	}
+	return fmt.Sprintf("%d of %d %s (%s)", missing, l.Needs, l.In, of)
 }

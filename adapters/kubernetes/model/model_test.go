@@ -17,11 +17,11 @@ import (
 
 // large are the objects of a cluster of 1000 nodes and 10,000 pods, half of them bound.
 func large() *Objects {
-	o := new(Objects)
+	o := &Objects{SchedulerName: "aucsched", Topology: []string{rack}}
 	for i := range number("NODES", 1000) {
 		n := aNode(fmt.Sprintf("n%04d", i), "cpu", "64", "memory", "256Gi")
 		n.Labels[rack] = fmt.Sprint("r", i/16)
-		o.Nodes = append(o.Nodes, n)
+		o.Nodes = append(o.Nodes, *n)
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	for len(o.Pods) < 10*len(o.Nodes) {
@@ -33,7 +33,7 @@ func large() *Objects {
 				p.Spec.NodeName = o.Nodes[len(o.Pods)/5].Name
 				p.Spec.Containers[0].Resources.Requests = list("cpu", "2")
 			}
-			o.Pods = append(o.Pods, p)
+			o.Pods = append(o.Pods, *p)
 		}
 	}
 	return o
@@ -47,9 +47,9 @@ func BenchmarkRound(b *testing.B) {
 		p := o.Pods[len(o.Pods)-1].DeepCopy()
 		p.ResourceVersion += "x"
 		p.Spec.Containers[0].Resources.Requests = list("cpu", fmt.Sprint(len(p.ResourceVersion)%9+1))
-		o.Pods[len(o.Pods)-1] = p
+		o.Pods[len(o.Pods)-1] = *p
 		begin := time.Now()
-		m, err := New(Options{SchedulerName: "aucsched", Topology: []string{rack}}, o, time.Now(), known,
+		m, err := New(o, time.Now(), known,
 			core.ClusterOptions{StrictPreemption: true})
 		require.NoError(b, err)
 		require.Empty(b, m.Refused)
@@ -61,22 +61,22 @@ func BenchmarkRound(b *testing.B) {
 func BenchmarkBacklog(b *testing.B) {
 	nodes := number("NODES", 1000)
 	for b.Loop() {
-		o, known, rounds := new(Objects), make(Cache), 0
+		o, known, rounds := &Objects{SchedulerName: "aucsched", Topology: []string{rack}}, make(Cache), 0
 		for i := range nodes {
 			n := aNode(fmt.Sprintf("n%04d", i), "cpu", "64", "memory", "256Gi")
 			n.Labels[rack] = fmt.Sprint("r", i/16)
-			o.Nodes = append(o.Nodes, n)
+			o.Nodes = append(o.Nodes, *n)
 		}
 		for g := range 10 * nodes / 8 {
 			for _, p := range pods(fmt.Sprint("g", g), 8, "cpu", fmt.Sprint(2+g%3), "memory", "4Gi") {
 				p.Labels[GroupLabel] = fmt.Sprint("g", g)
-				o.Pods = append(o.Pods, p)
+				o.Pods = append(o.Pods, *p)
 			}
 		}
 		var cluster *core.Cluster
 		begin, left := time.Now(), len(o.Pods)
 		for left > 0 {
-			m, err := New(Options{SchedulerName: "aucsched", Topology: []string{rack}}, o, time.Now(), known,
+			m, err := New(o, time.Now(), known,
 				core.ClusterOptions{Continues: cluster, Deadline: time.Second, StrictPreemption: true})
 			require.NoError(b, err)
 			cluster = m.Cluster

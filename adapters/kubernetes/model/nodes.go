@@ -4,10 +4,11 @@ package model
 
 import (
 	"cmp"
-	"math"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/nodeset"
 	v1 "k8s.io/api/core/v1"
@@ -16,18 +17,42 @@ import (
 	"k8s.io/klog/v2"
 )
 
-const hostPort = "hostPort:" // a resource of which each node has 1
-
-// Cores and GPUs of the Cluster, as names of amounts.
 const (
-	cores = "cores"
-	gpus  = "gpus"
+	hostPort = "hostPort:" // a resource of which each node has 1
+	maxPods  = 1<<15 - 1   // of a node
+	// Cores and GPUs of the Cluster, as names of amounts.
+	cores, gpus = "cores", "gpus"
 )
+
+// node is a node with the amounts that pods of ours may have of it, and what they take, in the Cluster's units.
+type node struct {
+	*v1.Node
+	has, takes map[string]int64
+}
+
+// amounts are quantities by name: CPU in thousandths, all else in units. Cores are the CPU, and GPUs those
+// that are whole GPUs by the name of the resource, as nvidia.com/gpu is.
+func amounts(list v1.ResourceList) map[string]int64 {
+	all := make(map[string]int64)
+	for name, q := range list {
+		v := amount(string(name), q)
+		if name == v1.ResourceCPU {
+			all[cores] = v
+		}
+		if strings.HasSuffix(string(name), "/gpu") {
+			all[gpus] += v
+		}
+		if v > 0 {
+			all[string(name)] = v
+		}
+	}
+	return all
+}
 
 // setNodes has the nodes with what pods of ours may have of them. All that pods ask for is a further
 // resource of the Cluster, compared to the unit. Beside these a node has the Cluster's cores and GPUs:
-// its CPU and GPUs in units that fit their range. Pods take of them what they request, rounded down, so
-// that they are never short where the resources are not. They say what jobs are worth and what a start
+// its CPU and GPUs in units that fit their range, and a core more for each pod. Pods take of them what they
+// request, rounded down, so that they are never short where the resources are not. They say what a start
 // makes useless.
 func (m *Model) setNodes() error {
 	rows := make(map[string]row)
@@ -35,58 +60,57 @@ func (m *Model) setNodes() error {
 		for _, r := range p.rows {
 			rows[r.name] = r
 		}
-		if m.ours(p.Pod) {
-			for name := range p.requests {
-				m.most[name] = 0
+		for name := range p.requests {
+			if m.ours(p.Pod) {
+				m.units[name] = 1
 			}
 		}
 	}
 	for _, name := range sorted(rows) {
-		if len(m.most) < nodeset.MaxResources {
-			m.rows, m.most[name] = append(m.rows, rows[name]), 0
+		if len(m.units) < nodeset.MaxResources {
+			m.rows, m.units[name] = append(m.rows, rows[name]), 1
 		}
 	}
 	m.setRooms()
-	m.most[cores], m.most[gpus] = 0, 0
-	for name, most := range m.most {
-		for _, n := range m.objects.Nodes {
-			most = max(most, m.allocatable(n, name))
+	m.units[cores], m.units[gpus] = 1, 1
+	for name := range m.units {
+		limit := cmp.Or(map[string]int64{cores: maxPods, gpus: bids.MaxGPUsPerNode}[name], nodeset.MaxAmount)
+		for _, n := range m.nodes {
+			if strings.HasPrefix(name, hostPort) {
+				n.has[name] = 1
+			}
+			for n.has[name]/m.units[name] > limit {
+				m.units[name] *= 2
+			}
 		}
-		m.units[name] = unitOf(most, cmp.Or(map[string]int64{cores: math.MaxUint16, gpus: math.MaxUint8}[name], math.MaxInt32))
-		m.most[name] = most / m.units[name]
 	}
-	type at [2]string // a node, and a name
-	used, foreign := make(map[at]int64), make(map[at]int64)
 	known := make(map[string]map[string]int64)
 	for _, p := range m.pods {
 		m.setTakes(p, known)
-		to := foreign
-		if m.ours(p.Pod) {
-			to = used
-		}
 		for name, v := range p.takes {
-			to[at{p.Spec.NodeName, name}] += v
+			if n := m.byName[p.Spec.NodeName]; n != nil && m.ours(p.Pod) {
+				n.takes[name] += v
+			} else if n != nil {
+				n.has[name] -= v * m.units[name]
+			}
 		}
 	}
 	var nodes []core.Node
 	var switches []nodeset.Switch
 	seen := make(map[string]int)
-	for _, n := range m.objects.Nodes {
-		left := func(name string, total int64) int64 {
-			return max(0, total-foreign[at{n.Name, name}], used[at{n.Name, name}])
-		}
-		x := core.Node{Name: n.Name, Down: n.Spec.Unschedulable || !ready(n), Resources: make(map[string]int64)}
+	for _, n := range m.nodes {
+		x := core.Node{Name: n.Name, Down: n.Spec.Unschedulable, Resources: make(map[string]int64)}
 		x.Leaf, switches = m.leaf(n, seen, switches)
-		for name := range m.most {
-			switch v := left(name, m.allocatable(n, name)/m.units[name]); name {
-			case cores:
-				x.Cores = uint16(v)
-			case gpus:
-				x.GPUs = uint8(v)
-			default:
-				x.Resources[name] = v
+		for name, unit := range m.units {
+			has := n.has[name] / unit
+			if name == cores {
+				has += min(maxPods, n.Status.Allocatable.Pods().Value())
 			}
+			x.Resources[name] = max(0, has, n.takes[name])
 		}
+		x.Cores, x.GPUs = uint16(x.Resources[cores]), uint8(x.Resources[gpus])
+		delete(x.Resources, cores)
+		delete(x.Resources, gpus)
 		if slices.ContainsFunc(n.Spec.Taints, func(t v1.Taint) bool { return t.Effect == v1.TaintEffectPreferNoSchedule }) {
 			x.Tier = 1
 		}
@@ -99,76 +123,33 @@ func (m *Model) setNodes() error {
 	return err
 }
 
-// unitOf is the least power of two of which v has at most so many.
-func unitOf(v, most int64) int64 {
-	unit := int64(1)
-	for v/unit > most {
-		unit *= 2
-	}
-	return unit
-}
-
-// allocatable is what a node has in all, in the units of pod.requests.
-func (m *Model) allocatable(n *v1.Node, name string) (sum int64) {
-	switch has := m.rooms[name]; {
-	case has != nil:
-		return has[n.Name]
-	case strings.HasPrefix(name, hostPort):
-		return 1
-	case name == cores:
-		name = string(v1.ResourceCPU)
-	case name == gpus:
-		for name, q := range n.Status.Allocatable {
-			if isGPU(string(name)) {
-				sum += room(string(name), q)
-			}
-		}
-		return sum
-	}
-	return room(name, n.Status.Allocatable[v1.ResourceName(name)])
-}
-
-// isGPU reports whether a resource is whole GPUs by its name, as nvidia.com/gpu is.
-func isGPU(name string) bool { return strings.HasSuffix(name, "/gpu") }
-
 // setTakes fills in what a pod takes: of resources rounded up, of cores and GPUs rounded down. known has
-// what pods take that are alike, as long as there are no rows.
+// what pods of a kind take.
 func (m *Model) setTakes(p *pod, known map[string]map[string]int64) {
 	p.kind = p.spec
-	if p.takes = known[p.spec]; p.takes != nil {
+	for i := range m.rows {
+		p.kind += fmt.Sprint(" ", m.rows[i].takes(p))
+	}
+	if p.takes = known[p.kind]; p.takes != nil {
 		return
 	}
-	p.takes = map[string]int64{cores: p.requests[string(v1.ResourceCPU)] / m.units[cores]}
+	p.takes = map[string]int64{cores: 1 + p.requests[cores]/m.units[cores], gpus: p.requests[gpus] / m.units[gpus]}
 	for name, v := range p.requests {
-		if unit := m.units[name]; unit > 0 {
+		if unit := m.units[name]; unit > 0 && name != cores && name != gpus {
 			p.takes[name] = (v + unit - 1) / unit
 		}
-		if isGPU(name) {
-			p.takes[gpus] += v
-		}
 	}
-	p.takes[gpus] /= m.units[gpus]
 	for i := range m.rows {
 		if v := m.rows[i].takes(p); v > 0 {
 			p.takes[m.rows[i].name] = v
 		}
 	}
-	if len(m.rows) > 0 {
-		p.kind = hash(p.spec, p.takes)
-	} else {
-		known[p.spec] = p.takes
-	}
-}
-
-func ready(n *v1.Node) bool {
-	return !slices.ContainsFunc(n.Status.Conditions, func(c v1.NodeCondition) bool {
-		return c.Type == v1.NodeReady && c.Status != v1.ConditionTrue
-	})
+	known[p.kind] = p.takes
 }
 
 // leaf is the name of the domain of a node's smallest label of topology, which it adds to the switches,
 // and those above it. Nodes without a label are in one domain, in which no group can ask to be: see near.
-func (m *Model) leaf(n *v1.Node, seen map[string]int, switches []nodeset.Switch) (path string, all []nodeset.Switch) {
+func (m *Model) leaf(n *node, seen map[string]int, switches []nodeset.Switch) (path string, all []nodeset.Switch) {
 	parent := -1
 	for _, label := range slices.Backward(m.Topology) {
 		path += "/" + n.Labels[label]
@@ -188,19 +169,16 @@ func (m *Model) on(p *pod) []string {
 		return on
 	}
 	affinity := nodeaffinity.GetRequiredNodeAffinity(p.Pod)
+	hard := func(t *v1.Taint) bool { return t.Effect != v1.TaintEffectPreferNoSchedule }
 	on := []string{}
-	for _, n := range m.objects.Nodes {
-		if ok, err := affinity.Match(n); !ok || err != nil {
-			continue
-		}
-		_, bad := corev1.FindMatchingUntoleratedTaint(klog.Background(), n.Spec.Taints, p.Spec.Tolerations, func(t *v1.Taint) bool {
-			return t.Effect != v1.TaintEffectPreferNoSchedule
-		}, false)
-		if !bad {
+	for _, n := range m.nodes {
+		fits, err := affinity.Match(n.Node)
+		_, taint := corev1.FindMatchingUntoleratedTaint(klog.Background(), n.Spec.Taints, p.Spec.Tolerations, hard, false)
+		if fits && err == nil && !taint {
 			on = append(on, n.Name)
 		}
 	}
-	if len(on) == len(m.objects.Nodes) {
+	if len(on) == len(m.nodes) {
 		on = nil
 	}
 	m.filters[p.filter] = on
@@ -217,8 +195,8 @@ func (m *Model) prefers(p *pod) (best []string) {
 		return nil
 	}
 	most := int64(1)
-	for _, n := range m.objects.Nodes {
-		if w := terms.Score(n); w > most {
+	for _, n := range m.nodes {
+		if w := terms.Score(n.Node); w > most {
 			best, most = []string{n.Name}, w
 		} else if w == most {
 			best = append(best, n.Name)

@@ -3,12 +3,14 @@
 package model
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	v1 "k8s.io/api/core/v1"
@@ -35,12 +37,15 @@ const (
 type pod struct {
 	*v1.Pod
 	// group is namespace/name of the pod's group, or ""; policy the one of Objects.Groups that is its.
+	// least is how many start together as the pod itself says, or 0.
 	group, policy string
-	// requests has all that the pod asks for: CPU in thousandths, all else in units, rounded up; itself too.
+	least         int
+	// requests are the amounts of all that the pod asks for, itself too.
 	requests map[string]int64
 	// filter is the same for pods that may use the same nodes; spec for pods that ask for the same.
 	filter, spec string
-	// rows are those of the pod's own terms.
+	// near are the required terms of affinity, rows those of anti-affinity and spread.
+	near []term
 	rows []row
 	// refused says what the pod asks for that can't be expressed; "": nothing.
 	refused string
@@ -51,18 +56,15 @@ type pod struct {
 }
 
 func newPod(p *v1.Pod) *pod {
-	x := &pod{Pod: p, requests: map[string]int64{string(v1.ResourcePods): 1}, refused: refusal(p), rows: rowsOf(p)}
+	x := &pod{Pod: p, requests: amounts(helpers.PodRequests(p, helpers.PodResourcesOptions{}))}
+	x.requests[string(v1.ResourcePods)] = 1
 	if w := p.Spec.WorkloadRef; w != nil {
 		x.policy = p.Namespace + "/" + w.Name + "/" + w.PodGroup
 		x.group = strings.TrimSuffix(x.policy+"/"+w.PodGroupReplicaKey, "/")
 	} else if g := p.Labels[GroupLabel]; g != "" {
 		x.group = p.Namespace + "/" + g
 		x.policy = x.group
-	}
-	for name, q := range helpers.PodRequests(p, helpers.PodResourcesOptions{}) {
-		if v := amount(string(name), q); v > 0 {
-			x.requests[string(name)] = v
-		}
+		x.least, _ = strconv.Atoi(cmp.Or(p.Labels[MinLabel], p.Annotations[MinLabel]))
 	}
 	for _, c := range p.Spec.Containers {
 		for _, port := range c.Ports {
@@ -71,51 +73,13 @@ func newPod(p *v1.Pod) *pod {
 			}
 		}
 	}
+	x.setTerms()
 	x.filter = hash(p.Namespace, p.Spec.NodeSelector, p.Spec.Affinity, p.Spec.Tolerations)
 	x.spec = hash(x.filter, x.requests, p.Spec.TopologySpreadConstraints, p.Spec.PriorityClassName, p.Labels[QueueLabel])
 	return x
 }
 
-// refusal says which required term of a pod the model has no words for.
-func refusal(p *v1.Pod) string {
-	switch {
-	case len(p.Spec.ResourceClaims) > 0:
-		return "resource claims are not supported"
-	case slices.ContainsFunc(p.Spec.Volumes, func(v v1.Volume) bool { return v.PersistentVolumeClaim != nil || v.Ephemeral != nil }):
-		return "persistent volumes are not supported"
-	}
-	for _, t := range slices.Concat(required(p, false), required(p, true)) {
-		if t.NamespaceSelector != nil || t.MatchLabelKeys != nil || t.MismatchLabelKeys != nil {
-			return "affinity and anti-affinity with a namespaceSelector or matchLabelKeys are not supported"
-		}
-	}
-	for _, t := range required(p, true) {
-		if t.TopologyKey != v1.LabelHostname {
-			return "required anti-affinity is supported for " + v1.LabelHostname + " only, not for " + t.TopologyKey
-		}
-	}
-	for _, s := range p.Spec.TopologySpreadConstraints {
-		if s.WhenUnsatisfiable == v1.DoNotSchedule &&
-			(s.TopologyKey != v1.LabelHostname || s.MinDomains != nil || s.MatchLabelKeys != nil) {
-			return "a required topology spread is supported for " + v1.LabelHostname + " only, without minDomains and matchLabelKeys"
-		}
-	}
-	return ""
-}
-
-// required are the pod's required terms of affinity, or of anti-affinity.
-func required(p *v1.Pod, anti bool) []v1.PodAffinityTerm {
-	switch a := p.Spec.Affinity; {
-	case a == nil:
-	case anti && a.PodAntiAffinity != nil:
-		return a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-	case !anti && a.PodAffinity != nil:
-		return a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-	}
-	return nil
-}
-
-// amount is a quantity in the units of pod.requests, rounded up; quantity is the quantity of an amount.
+// amount is a quantity in the units of amounts, rounded up as the API does.
 func amount(name string, q resource.Quantity) int64 {
 	if name == string(v1.ResourceCPU) {
 		return q.MilliValue()
@@ -123,39 +87,58 @@ func amount(name string, q resource.Quantity) int64 {
 	return q.Value()
 }
 
-func quantity(name string, v int64) *resource.Quantity {
-	switch v1.ResourceName(name) {
-	case v1.ResourceCPU:
-		return resource.NewMilliQuantity(v, resource.DecimalSI)
-	case v1.ResourceMemory, v1.ResourceEphemeralStorage:
-		return resource.NewQuantity(v, resource.BinarySI)
-	}
-	return resource.NewQuantity(v, resource.DecimalSI)
-}
-
-// room is a quantity in the units of pod.requests, rounded down.
-func room(name string, q resource.Quantity) int64 {
-	v := amount(name, q)
-	if quantity(name, v).Cmp(q) > 0 {
-		v--
-	}
-	return max(0, v)
-}
-
 func (p *pod) name() string    { return p.Namespace + "/" + p.Name }
 func (p *pod) priority() int32 { return corev1.PodPriority(p.Pod) }
+
+// holds is 1 of a pod that holds something of a node, and 0 of one that waits.
+func (p *pod) holds() int { return min(1, len(p.Spec.NodeName)) }
+
+// split are those of sorted pods that wait, and those that hold something.
+func split(pods []*pod) (wait, held []*pod) {
+	n, _ := slices.BinarySearchFunc(pods, 1, func(p *pod, holds int) int { return p.holds() - holds })
+	return pods[:n], pods[n:]
+}
+
+// Scheduled is the condition of a pod that says whether it is bound, since when, or why not.
+func Scheduled(p *v1.Pod) (condition v1.PodCondition) {
+	for _, c := range p.Status.Conditions {
+		if c.Type == v1.PodScheduled {
+			condition = c
+		}
+	}
+	return condition
+}
 
 // Cache keeps what was made of pods.
 type Cache map[types.UID]*pod
 
 // of is what was made of a pod.
 func (c Cache) of(p *v1.Pod) *pod {
-	if x := c[p.UID]; x != nil && x.ResourceVersion == p.ResourceVersion && x.Name == p.Name {
-		x.Pod = p
-		return x
+	x := c[p.UID]
+	if x == nil || x.ResourceVersion != p.ResourceVersion || x.Name != p.Name {
+		x = newPod(p)
+		c[p.UID] = x
 	}
-	c[p.UID] = newPod(p)
-	return c[p.UID]
+	x.Pod = p
+	return x
+}
+
+// by are pods by a key that is not "", in the order of the first of each.
+func by(pods []*pod, key func(*pod) string) (all [][]*pod) {
+	at := make(map[string]int)
+	for _, p := range pods {
+		name := key(p)
+		k, ok := at[name]
+		switch {
+		case name == "":
+			continue
+		case !ok:
+			k = len(all)
+			at[name], all = k, append(all, nil)
+		}
+		all[k] = append(all[k], p)
+	}
+	return all
 }
 
 // hash is the same for the same values.

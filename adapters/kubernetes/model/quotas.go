@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/aucsched/aucsched/bids"
-	"github.com/aucsched/aucsched/core"
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/yaml"
@@ -43,94 +42,62 @@ func ReadQuotas(text string) (q Quotas, err error) {
 		}
 		names[x.Name] = true
 	}
-	if n := len(q.cohorts()); n > core.MaxClass/2 {
-		return q, fmt.Errorf("queues: %d cohorts, more than %d", n, core.MaxClass/2)
-	}
 	return q, nil
 }
 
-// cohorts are the names of the cohorts, ascending.
-func (q *Quotas) cohorts() (names []string) {
-	for _, x := range q.Queues {
-		if x.Cohort != "" {
-			names = append(names, x.Cohort)
+// queue is the queue of a pod: the one that it names, or that of its namespace, or nil.
+func (q *Quotas) queue(p *pod) (of *Queue) {
+	for k := range q.Queues {
+		switch x := &q.Queues[k]; {
+		case x.Name == p.Labels[QueueLabel]:
+			return x
+		case of == nil && slices.Contains(x.Namespaces, p.Namespace):
+			of = x
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return of
 }
 
-// queue is the queue of a pod, or nil.
-func (q *Quotas) queue(p *pod) *Queue {
-	if name := p.Labels[QueueLabel]; name != "" {
-		if k := slices.IndexFunc(q.Queues, func(x Queue) bool { return x.Name == name }); k >= 0 {
-			return &q.Queues[k]
-		}
+// quotaUnit is the unit of a quota, also in words: MiB of memory and disk, since a charge has 40 bits.
+func quotaUnit(name v1.ResourceName) (unit int64, words string) {
+	switch name {
+	case v1.ResourceCPU:
+		return 1, " (m)"
+	case v1.ResourceMemory, v1.ResourceEphemeralStorage:
+		return 1 << 20, " (Mi)"
 	}
-	if k := slices.IndexFunc(q.Queues, func(x Queue) bool { return slices.Contains(x.Namespaces, p.Namespace) }); k >= 0 {
-		return &q.Queues[k]
-	}
-	return nil
+	return 1, ""
 }
 
-// quotaUnit is the unit of quotas: MiB of memory and disk, since a charge has 40 bits.
-func quotaUnit(name string) int64 {
-	if quantity(name, 0).Format == resource.BinarySI {
-		return 1 << 20
-	}
-	return 1
+// whole is a quota in whole units.
+func whole(name v1.ResourceName, q resource.Quantity) int64 {
+	unit, _ := quotaUnit(name)
+	return min(amount(string(name), q)/unit, bids.MaxRate)
 }
 
-func (x *Queue) own(name v1.ResourceName) string { return "queue " + x.Name + ": " + string(name) }
-
-// shared is the quota of a queue's cohort; without one it is the queue's own.
-func (x *Queue) shared(name v1.ResourceName) string {
+// rows are the names of a queue's quota and of its cohort's, which is the queue's own without a cohort.
+func (x *Queue) rows(name v1.ResourceName) (own, shared string) {
+	_, unit := quotaUnit(name)
+	of := ": " + string(name) + unit
+	own, shared = "queue "+x.Name+of, "cohort "+x.Cohort+of
 	if x.Cohort == "" {
-		return x.own(name)
+		shared = own
 	}
-	return "cohort " + x.Cohort + ": " + string(name)
-}
-
-// counts is what a pod counts against quotas.
-func (m *Model) counts(p *pod) map[string]int64 {
-	x := m.objects.Quotas.queue(p)
-	if x == nil {
-		return nil
-	}
-	counts := make(map[string]int64)
-	for name := range x.Nominal {
-		if v, unit := p.requests[string(name)], quotaUnit(string(name)); v > 0 {
-			counts[x.own(name)] = (v + unit - 1) / unit
-			counts[x.shared(name)] = counts[x.own(name)]
-		}
-	}
-	return counts
-}
-
-// countsOf is what the pods of a job count together.
-func (m *Model) countsOf(j *job) map[string]int64 {
-	sum := make(map[string]int64)
-	for _, pods := range j.parts {
-		for name, v := range m.counts(pods[0]) {
-			sum[name] += v * int64(len(pods))
-		}
-	}
-	return sum
+	return own, shared
 }
 
 // setQuotas has the limits of queues and cohorts.
 func (m *Model) setQuotas() (err error) {
 	limits := make(map[string]int64)
-	for _, x := range m.objects.Quotas.Queues {
-		for name, amount := range x.Nominal {
-			limits[x.shared(name)] += whole(name, amount)
-		}
-	}
-	for _, x := range m.objects.Quotas.Queues {
-		for name := range x.Nominal {
-			limits[x.own(name)] = limits[x.shared(name)]
+	for _, x := range m.Quotas.Queues {
+		for name, nominal := range x.Nominal {
+			own, shared := x.rows(name)
+			if own != shared {
+				limits[own] = bids.MaxRate
+			}
+			limits[shared] += whole(name, nominal)
 			if limit, ok := x.Limit[name]; ok {
-				limits[x.own(name)] = min(limits[x.own(name)], whole(name, limit))
+				limits[own] = min(limits[own], whole(name, limit))
 			}
 		}
 	}
@@ -140,37 +107,38 @@ func (m *Model) setQuotas() (err error) {
 	return err
 }
 
-// count counts a running job. If its queue is above the nominal quota with it, it is of the class of the
-// cohort, which is below all priorities.
-func (m *Model) count(s *core.Start) {
-	first := m.jobs[s.Job].first()
-	if x := m.objects.Quotas.queue(first); x != nil && x.Cohort != "" && m.exceeds(s.Counts, x) {
-		s.Class, _ = slices.BinarySearch(m.objects.Quotas.cohorts(), x.Cohort)
-		m.borrowers[s.Class] = max(m.borrowers[s.Class], first.priority())
-	}
-	for name, v := range s.Counts {
-		m.used[name] += v
-	}
-}
-
-// mayReclaim reports whether a job may have jobs of the class of a cohort stopped: its queue's nominal quota
-// has room for it, so that the cohort has lent what is its own.
-func (m *Model) mayReclaim(j *job, class int) bool {
-	x := m.objects.Quotas.queue(j.first())
-	return x != nil && x.Cohort == m.objects.Quotas.cohorts()[class] && !m.exceeds(m.countsOf(j), x)
-}
-
-// exceeds reports whether a queue that counts more uses more than its nominal quota.
-func (m *Model) exceeds(more map[string]int64, x *Queue) bool {
-	for name, nominal := range x.Nominal {
-		if n := x.own(name); more[n] > 0 && m.used[n]+more[n] > whole(name, nominal) {
-			return true
+// counts is what pods that are alike count against quotas, each of them.
+func (m *Model) counts(p *pod) map[string]int64 {
+	counts := make(map[string]int64)
+	if x := m.Quotas.queue(p); x != nil {
+		for name := range x.Nominal {
+			unit, _ := quotaUnit(name)
+			if v := p.requests[string(name)]; v > 0 {
+				own, shared := x.rows(name)
+				counts[own] = (v + unit - 1) / unit
+				counts[shared] = counts[own]
+			}
 		}
 	}
-	return false
+	return counts
 }
 
-// whole is a quota in whole units.
-func whole(name v1.ResourceName, q resource.Quantity) int64 {
-	return min(room(string(name), q)/quotaUnit(string(name)), bids.MaxRate)
+// countsOf is what the pods of a job count together. above says that their queue is then above its nominal
+// quota, within that it is not.
+func (m *Model) countsOf(j job) (sum map[string]int64, above, within bool) {
+	sum = make(map[string]int64)
+	for _, pods := range j {
+		for name, v := range m.counts(pods[0]) {
+			sum[name] += v * int64(len(pods))
+		}
+	}
+	x := m.Quotas.queue(j.first())
+	if x == nil {
+		return sum, false, false
+	}
+	for name, nominal := range x.Nominal {
+		own, _ := x.rows(name)
+		above = above || sum[own] > 0 && m.used[own]+sum[own] > whole(name, nominal)
+	}
+	return sum, above, !above
 }

@@ -36,9 +36,32 @@ func TestGangsStartWhole(t *testing.T) {
 	s := newWorld(t, objects...)
 	all := s.bound(3)
 	require.Empty(t, all["b-0"].Spec.NodeName)
-	s.told("b-1", "waits for 1 of 1 nodes with 8 cpu, held by group default/a until ")
+	s.told("b-1", "waits for room for 1 of 2 pods (cpu), held by group default/a until ")
 	s.remove(named("a-"))
 	s.bound(2)
+}
+
+// Pods of a group share nodes unevenly if that is how they fit. Those that ask for nothing fit everywhere, as long as
+// a node takes more pods.
+func TestSeats(t *testing.T) {
+	objects := []runtime.Object{aNode("n1", "cpu", "8", "pods", "4"), aNode("n2", "cpu", "4", "pods", "2")}
+	objects = append(objects, inGroup("g", 3, pods("g", 3, "cpu", "4")...)...)
+	s := newWorld(t, objects...)
+	s.bound(3)
+	s.add(inGroup("idle", 3, pods("idle", 3)...)...)
+	s.bound(6)
+	s.add(inGroup("over", 2, pods("over", 2)...)...)
+	s.bound(6)
+}
+
+// What pods of other schedulers hold of a node is not there for others.
+func TestOtherSchedulers(t *testing.T) {
+	other := aPod("other", "cpu", "7", "nvidia.com/gpu", "3")
+	other.Spec.NodeName, other.Spec.SchedulerName = "n1", "default-scheduler"
+	s := newWorld(t, aNode("n1", "nvidia.com/gpu", "4"), other, aPod("two", "nvidia.com/gpu", "2"), aPod("cpu", "cpu", "2"),
+		aPod("one", "cpu", "1", "nvidia.com/gpu", "1"))
+	all := s.bound(2)
+	require.Equal(t, "n1", all["one"].Spec.NodeName)
 }
 
 // The example of the page starts, on nodes without labels and whatever else comes.
@@ -63,7 +86,7 @@ func TestExample(t *testing.T) {
 	lost.Annotations[WithinAnnotation] = "rack"
 	s.add(inGroup("racks", 1, lost)...)
 	s.bound(4)
-	s.told("lost", "no node has a label rack")
+	s.told("lost", "no node that it may use has a fitting label rack")
 }
 
 // Amounts are compared as they are: a byte too much is too much.
@@ -171,11 +194,19 @@ func TestRacks(t *testing.T) {
 	}
 	huge[0].Spec.Containers[0].Resources.Requests = list("cpu", "4")
 	objects = append(objects, inGroup("huge", 0, huge...)...)
+	work := pods("work", 2, "cpu", "1") // of a Workload
+	for _, p := range work {
+		p.Annotations[WithinAnnotation] = rack
+		p.Spec.WorkloadRef = &v1.WorkloadReference{Name: "w", PodGroup: "g"}
+		objects = append(objects, p)
+	}
 	s := newWorld(t, objects...)
-	all := s.bound(7)
+	s.objects.Groups = map[string]int{"default/w/g": 2}
+	all := s.bound(9)
 	for _, p := range g {
 		require.Equal(t, "b", all[p.Name].Spec.NodeName[:1])
 	}
+	require.Equal(t, all["work-0"].Spec.NodeName[:1], all["work-1"].Spec.NodeName[:1])
 	for _, p := range huge {
 		require.Equal(t, "a", all[p.Name].Spec.NodeName[:1])
 	}
@@ -224,6 +255,6 @@ func TestElasticGroupsStayInTheirRack(t *testing.T) {
 	}
 	s := newWorld(t, append([]runtime.Object{a, b}, inGroup("g", 2, g...)...)...)
 	s.bound(2)
-	s.told("g-2", "waits for 1 of 1 nodes with 4 cpu")
+	s.told("g-2", "waits for 1 of 1 nodes (cpu)")
 	s.bound(2)
 }

@@ -34,7 +34,7 @@ type world struct {
 }
 
 func newWorld(t *testing.T, objects ...runtime.Object) *world {
-	w := &world{t: t, known: make(Cache)}
+	w := &world{t: t, known: make(Cache), objects: Objects{SchedulerName: "aucsched", Topology: []string{rack, v1.LabelTopologyZone}}}
 	w.add(objects...)
 	return w
 }
@@ -43,18 +43,18 @@ func (w *world) add(objects ...runtime.Object) {
 	for _, o := range objects {
 		switch o := o.(type) {
 		case *v1.Node:
-			w.objects.Nodes = append(w.objects.Nodes, o)
+			w.objects.Nodes = append(w.objects.Nodes, *o)
 		case *v1.Pod:
-			w.objects.Pods = append(w.objects.Pods, o)
+			w.objects.Pods = append(w.objects.Pods, *o)
 		}
 	}
 }
 
 func (w *world) remove(which func(*v1.Pod) bool) {
-	var left []*v1.Pod
-	for _, p := range w.objects.Pods {
-		if !which(p) {
-			left = append(left, p)
+	var left []v1.Pod
+	for i := range w.objects.Pods {
+		if p := &w.objects.Pods[i]; !which(p) {
+			left = append(left, *p)
 		}
 	}
 	w.objects.Pods = left
@@ -62,7 +62,7 @@ func (w *world) remove(which func(*v1.Pod) bool) {
 
 // round decides once, and reports whether something was bound or evicted.
 func (w *world) round() bool {
-	m, err := New(Options{SchedulerName: "aucsched", Topology: []string{rack, v1.LabelTopologyZone}}, &w.objects, time.Now(), w.known,
+	m, err := New(&w.objects, time.Now(), w.known,
 		core.ClusterOptions{Continues: w.cluster, StrictPreemption: true})
 	require.NoError(w.t, err)
 	w.cluster = m.Cluster
@@ -76,7 +76,7 @@ func (w *world) round() bool {
 	}
 	evicted := make(map[*v1.Pod]bool)
 	for _, x := range cycle.Preempted {
-		for _, p := range m.Pods(x.Job) {
+		for _, p := range m.PodsOf(x.Job) {
 			evicted[p] = true
 		}
 	}
@@ -86,7 +86,7 @@ func (w *world) round() bool {
 	for _, x := range cycle.Waiting {
 		e, err := w.cluster.Explain(context.Background(), x.Job, core.ExplainOptions{})
 		require.NoError(w.t, err)
-		for _, p := range m.Pods(x.Job) {
+		for _, p := range m.PodsOf(x.Job) {
 			w.words[p.Name] = m.Words(x, e)
 		}
 	}
@@ -103,7 +103,8 @@ func (w *world) bound(n int) map[string]*v1.Pod {
 		require.Less(w.t, rounds, 50)
 	}
 	all, bound := make(map[string]*v1.Pod), 0
-	for _, p := range w.objects.Pods {
+	for i := range w.objects.Pods {
+		p := &w.objects.Pods[i]
 		all[p.Name] = p
 		if p.Spec.NodeName != "" {
 			bound++

@@ -15,15 +15,18 @@ import (
 
 	"github.com/go-logr/logr"
 	v1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
-
-	kube "github.com/aucsched/aucsched/adapters/kubernetes"
+	metrics "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
 func main() {
@@ -37,24 +40,24 @@ func main() {
 // run schedules while this process holds the lease, which it gives back when nothing is being bound any
 // more. A process that has lost it ends, since the next leader may decide already.
 func run(ctx context.Context) error {
-	var s kube.Config
-	flag.StringVar(&s.SchedulerName, "scheduler-name", "aucsched", "schedule the pods with this schedulerName")
+	s := new(scheduler)
+	flag.StringVar(&s.name, "scheduler-name", "aucsched", "schedule the pods with this schedulerName")
 	topology := flag.String("topology", "topology.kubernetes.io/rack,topology.kubernetes.io/zone",
 		"labels of nodes that say where they stand, from the smallest domain to the largest")
-	flag.StringVar(&s.Namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "kube-system"),
+	flag.StringVar(&s.namespace, "namespace", cmp.Or(os.Getenv("POD_NAMESPACE"), "kube-system"),
 		"where the lease and the ConfigMap of the quotas are")
-	flag.StringVar(&s.QuotaName, "quotas", "aucsched-quotas", "ConfigMap of the quotas")
-	flag.DurationVar(&s.Interval, "interval", 100*time.Millisecond, "least time between rounds")
-	flag.DurationVar(&s.Deadline, "deadline", time.Second, "most time of a decision")
-	flag.DurationVar(&s.GangTimeout, "gang-timeout", 5*time.Minute, "evict a group that has lacked pods for so long; 0: never")
-	flag.IntVar(&s.Reservations, "reservations", 0, "blocked groups that have a place kept; 0: what fits starts")
-	flag.IntVar(&s.Workers, "workers", 32, "pods that are bound at once")
+	flag.StringVar(&s.quotaName, "quotas", "aucsched-quotas", "ConfigMap of the quotas")
+	flag.DurationVar(&s.interval, "interval", 100*time.Millisecond, "least time between rounds")
+	flag.DurationVar(&s.deadline, "deadline", time.Second, "most time of a decision")
+	flag.DurationVar(&s.gangTimeout, "gang-timeout", 5*time.Minute, "evict a group that has lacked pods for so long; 0: never")
+	flag.IntVar(&s.reservations, "reservations", 0, "blocked groups that have a place kept from when it is free; 0: what fits starts")
+	flag.IntVar(&s.workers, "workers", 32, "pods that are bound at once")
 	elect := flag.Bool("leader-elect", true, "schedule only while holding the lease")
 	lease := flag.Duration("lease", 15*time.Second, "how long a leader that is gone is waited for")
 	listen := flag.String("listen", ":10260", "`ADDRESS` of /healthz, /readyz and /metrics; empty: none")
 	qps := flag.Float64("qps", 500, "requests a second to the server")
 	flag.Parse()
-	s.Topology = strings.FieldsFunc(*topology, func(r rune) bool { return r == ',' })
+	s.topology = strings.FieldsFunc(*topology, func(r rune) bool { return r == ',' })
 
 	config, err := ctrl.GetConfig() // which has the flag --kubeconfig
 	if err != nil {
@@ -64,35 +67,43 @@ func run(ctx context.Context) error {
 	config.Wrap(func(to http.RoundTripper) http.RoundTripper { return fresh{to} })
 	renew, retry, asLongAsItTakes, yes := *lease*2/3, *lease/8, time.Duration(-1), true
 	ping := healthz.CheckHandler{Checker: healthz.Ping}
-	quotas := cache.Config{FieldSelector: fields.OneTermEqualSelector("metadata.name", s.QuotaName)}
+	quotas := cache.Config{FieldSelector: fields.OneTermEqualSelector("metadata.name", s.quotaName)}
 	options := ctrl.Options{
-		Cache: cache.Options{DefaultUnsafeDisableDeepCopy: &yes, ByObject: map[client.Object]cache.ByObject{
-			&v1.ConfigMap{}: {Namespaces: map[string]cache.Config{s.Namespace: quotas}}}},
+		Cache: cache.Options{DefaultUnsafeDisableDeepCopy: &yes, DefaultTransform: cache.TransformStripManagedFields(),
+			ByObject: map[client.Object]cache.ByObject{
+				&v1.ConfigMap{}: {Namespaces: map[string]cache.Config{s.namespace: quotas}}}},
 		Client:         client.Options{Cache: &client.CacheOptions{Unstructured: true}},
-		LeaderElection: *elect, LeaderElectionID: s.SchedulerName, LeaderElectionNamespace: s.Namespace,
+		LeaderElection: *elect, LeaderElectionID: s.name, LeaderElectionNamespace: s.namespace,
 		LeaderElectionReleaseOnCancel: true, GracefulShutdownTimeout: &asLongAsItTakes,
 		LeaseDuration: lease, RenewDeadline: &renew, RetryPeriod: &retry,
-		Metrics: server.Options{BindAddress: cmp.Or(*listen, "0"),
+		Metrics: metrics.Options{BindAddress: cmp.Or(*listen, "0"),
 			ExtraHandlers: map[string]http.Handler{"/healthz": ping, "/readyz": ping}},
 	}
 	m, err := ctrl.NewManager(config, options)
-	for ; err != nil && ctx.Err() == nil; m, err = ctrl.NewManager(config, options) {
-		slog.Warn("the server does not say what it has", "error", err)
-		time.Sleep(time.Second)
-	}
 	if err != nil {
 		return err
 	}
-	for _, kind := range kube.GroupKinds {
+	s.Client, s.events = m.GetClient(), m.GetEventRecorderFor(s.name)
+
+	slower := workqueue.NewTypedItemExponentialFailureRateLimiter[ctrl.Request](s.interval, tick)
+	rounds := ctrl.NewControllerManagedBy(m).Named(s.name).WithOptions(controller.Options{RateLimiter: slower})
+	watched := []client.Object{&v1.Node{}, &v1.Pod{}, &policyv1.PodDisruptionBudget{}, &v1.ConfigMap{}}
+	for _, kind := range groupKinds {
+		group := new(unstructured.Unstructured)
+		group.SetGroupVersionKind(kind)
 		_, err := m.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
 		if err == nil {
-			s.Groups = append(s.Groups, kind)
+			s.groups, watched = append(s.groups, kind), append(watched, group)
 		} else if !meta.IsNoMatchError(err) { // without them labels say it all
 			return err
 		}
 	}
-	s.Client, s.Events = m.GetClient(), m.GetEventRecorderFor(s.SchedulerName)
-	if err := kube.AddTo(m, s); err != nil {
+	for _, x := range watched {
+		rounds.Watches(x, handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []ctrl.Request {
+			return []ctrl.Request{{}} // the same for all: a round looks at everything
+		}))
+	}
+	if err := rounds.Complete(s); err != nil {
 		return err
 	}
 	return m.Start(ctx)
