@@ -297,9 +297,13 @@ static void _claim_first(void)
 		       auc_is(mode, "on")) &&
 		auc_yes(slurm_conf.sched_params, "auc_enabled=", true);
 	hooks = auc_find_select_hooks();
+	(void) auc_set_text(&state_dir, slurm_conf.state_save_location);
 	unlock_slurmctld(locks);
 	if (!starts_jobs)
 		return;
+	/* Before the hooks are set: jobs end while the library is loaded. */
+	auc_keeper_start(state_dir);
+	state_unrepaired = false;
 	_set_claim(CLAIM_SECONDS);
 	_set_hooks(true);
 }
