@@ -813,21 +813,6 @@ static void _keep(round_t *round, uint32_t row, job_record_t *job_ptr,
 	     job_ptr, named->ids_len);
 }
 
-/* Idle cores, and those that will be. RET auc_cores_free() */
-static bitstr_t **_room(const round_t *round, bitstr_t **later,
-			const auc_pin_t *pin)
-{
-	bitstr_t **room = xcalloc(node_record_count, sizeof(*room));
-
-	for (int n = 0; n < node_record_count; n++) {
-		if (!pin->cores[n])
-			continue;
-		room[n] = bit_copy(round->idle[n]);
-		bit_or(room[n], later[n]);
-	}
-	return room;
-}
-
 /* The cores of those who are to end for this start, as far as no other has them. RET auc_cores_free() */
 static bitstr_t **_later_for(const round_t *round,
 			     const struct aucsched_decision *decision)
@@ -848,7 +833,7 @@ static void _ask(round_t *round, uint32_t row)
 {
 	const struct aucsched_decision *decision = &round->out->decisions[row];
 	uint32_t *victims = xcalloc(decision->victims, sizeof(*victims));
-	bitstr_t **later = _later_for(round, decision), **room;
+	bitstr_t **later = _later_for(round, decision);
 	auc_pin_t pin = { .may_preempt = true, .victims = victims,
 			  .victims_len = decision->victims,
 			  .got = _note_named };
@@ -859,10 +844,12 @@ static void _ask(round_t *round, uint32_t row)
 		victims[i] = _victim(round, decision->first_victim + i);
 	pin.arg = &named;
 	if (_pin_make_room(&pin, round->out, decision, round->idle, later)) {
-		room = _room(round, later, &pin);
-		job_ptr = _start_ask(round->s, round->out, row, &pin, room,
+		/* Idle cores, and those that will be. */
+		for (int n = 0; n < node_record_count; n++)
+			if (pin.cores[n])
+				bit_or(later[n], round->idle[n]);
+		job_ptr = _start_ask(round->s, round->out, row, &pin, later,
 				     round->hooks, round->starts);
-		auc_cores_free(room);
 	}
 	if (job_ptr && named.ids_len)
 		_keep(round, row, job_ptr, &pin, &named);
@@ -891,16 +878,11 @@ static bool _waits(const round_t *round, uint32_t row)
 		round->out->decisions[row].victims;
 }
 
-/* The cores of the nodes of all starts that wait: idle, and of those that are to end. */
+/* The cores of the nodes of all starts: idle, and of those that are to end. */
 static void _look_at_cores(round_t *round)
 {
-	bitstr_t *nodes = bit_alloc(node_record_count);
+	bitstr_t *nodes = _decided_nodes(round->s, round->out, 0);
 
-	for (uint32_t row = 0; row < round->s->in.jobs_len; row++)
-		if (_waits(round, row))
-			AUC_EACH_PLACE(n, segment, round->out,
-				       &round->out->decisions[row])
-				bit_set(nodes, n);
 	round->idle = auc_idle_cores(nodes);
 	round->later = xcalloc(node_record_count, sizeof(bitstr_t *));
 	for (int n = 0; n < node_record_count; n++)
