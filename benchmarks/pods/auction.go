@@ -8,7 +8,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/aucsched/aucsched/benchmarks/frag"
 	"github.com/aucsched/aucsched/bids"
 	"github.com/aucsched/aucsched/core"
 	"github.com/aucsched/aucsched/nodeset"
@@ -20,16 +19,16 @@ type auction struct {
 	policy   *core.Auction
 	snapshot core.Snapshot
 	plan     core.Plan
-	kinds    []core.Job   // by kind of request
-	queue    []core.Job   // scratch
-	seats    []*seat      // of the queue
-	bins     [][]uint8    // by node and bin: one more than the GPU that it is
-	used     []frag.Taken // by node
+	kinds    []core.Job // by kind of request
+	queue    []core.Job // scratch
+	seats    []*seat    // of the queue
+	bins     [][]uint8  // by node and bin: one more than the GPU that it is
+	used     []Taken    // by node
 }
 
 // newAuction is on the nodes of x, in their order.
 func newAuction(x *cluster) (*auction, error) {
-	a := &auction{x: x, used: make([]frag.Taken, len(x.nodes))}
+	a := &auction{x: x, used: make([]Taken, len(x.nodes))}
 	var err error
 	if a.policy, err = core.NewAuction(core.Preset("default"), nil); err != nil {
 		return nil, err
@@ -59,7 +58,7 @@ func newAuction(x *cluster) (*auction, error) {
 	if _, err = a.snapshot.Nodes.AddResource("memory", memory); err != nil {
 		return nil, err
 	}
-	if _, err = a.snapshot.Nodes.AddShares("gpu", slices.Repeat([]int64{frag.Whole}, len(total))); err != nil {
+	if _, err = a.snapshot.Nodes.AddShares("gpu", slices.Repeat([]int64{Whole}, len(total))); err != nil {
 		return nil, err
 	}
 	masks := map[uint64]nodeset.Mask{}
@@ -69,7 +68,7 @@ func newAuction(x *cluster) (*auction, error) {
 	return a, nil
 }
 
-func (a *auction) jobOf(r *frag.Request, unit int, masks map[uint64]nodeset.Mask) core.Job {
+func (a *auction) jobOf(r *Request, unit int, masks map[uint64]nodeset.Mask) core.Job {
 	share := int64(0)
 	j := core.Job{Priority: 1, TimeLimit: core.NoTimeLimit}
 	j.Request = bids.Request{MinNodes: 1, MaxNodes: 1, TasksPerNode: int(r.CPU) / unit, MinGPUs: int(r.GPUs)}
@@ -131,7 +130,7 @@ func (a *auction) decide(batch []seat) error {
 }
 
 // gpus says which GPUs a pod has been given.
-func (a *auction) gpus(node int, s nodeset.Segment) (t frag.Taken) {
+func (a *auction) gpus(node int, s nodeset.Segment) (t Taken) {
 	next := func() int {
 		g := bits.TrailingZeros8(^uint8(a.used[node]))
 		a.used[node] |= 1 << g

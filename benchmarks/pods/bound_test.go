@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/aucsched/aucsched/benchmarks/frag"
 	"github.com/aucsched/aucsched/internal/test/beside"
 	"github.com/aucsched/aucsched/internal/test/race"
 )
@@ -39,7 +38,7 @@ import (
 // apart. The best contents of all bins are a linear program over the contents of one. The bound is
 // its value, the most over all i and j, and over the cases that none is dropped. Shares must be
 // multiples of step.
-func bound(c *Cluster, pods []Pod, order []int, wide, r *frag.Request, window int) float64 {
+func bound(c *Cluster, pods []Pod, order []int, wide, r *Request, window int) float64 {
 	last := (len(order) + window - 1) / window
 	at := func(k int) int { return min(k*window, len(order)) }
 	most, known := 0.0, prices{}
@@ -54,7 +53,7 @@ func bound(c *Cluster, pods []Pod, order []int, wide, r *frag.Request, window in
 
 // stages are the two windows of the proof, each from its first arrival to behind its last.
 type stages struct {
-	wide, r *frag.Request
+	wide, r *Request
 	i, j    [2]int
 }
 
@@ -79,7 +78,7 @@ var takes = [fillings][]int{
 
 // program counts the arrivals.
 func (s *stages) program(c *Cluster, pods []Pod, order []int) *program {
-	b := &program{bins: float64(c.Thousandths()) / frag.Whole, nodes: float64(len(c.Nodes)),
+	b := &program{bins: float64(c.Thousandths()) / Whole, nodes: float64(len(c.Nodes)),
 		full: binSize - int(s.r.Share)/step + 1}
 	if s.i[0] == len(order) {
 		b.full = 0
@@ -101,7 +100,7 @@ func (s *stages) program(c *Cluster, pods []Pod, order []int) *program {
 }
 
 // name says what arrival k is in the program; ok is false if it is nowhere.
-func (s *stages) name(k int, q *frag.Request) (n name, ok bool) {
+func (s *stages) name(k int, q *Request) (n name, ok bool) {
 	n.size = int(q.Share) / step
 	inR, inF := within(q, s.r), within(q, s.wide)
 	if k >= s.i[1] {
@@ -131,13 +130,13 @@ func (s *stages) name(k int, q *frag.Request) (n name, ok bool) {
 }
 
 // within says whether q fits wherever r does, and is for one GPU of any model.
-func within(q, r *frag.Request) bool {
+func within(q, r *Request) bool {
 	return q.GPUs == 1 && q.Share <= r.Share && q.CPU <= r.CPU && q.Memory <= r.Memory &&
 		q.Kinds == ^uint64(0)
 }
 
 // lacks says whether q may fit a node that has not the cores or not the memory for r.
-func lacks(q, r *frag.Request) bool { return q.CPU < r.CPU || q.Memory < r.Memory }
+func lacks(q, r *Request) bool { return q.CPU < r.CPU || q.Memory < r.Memory }
 
 func ratio(a, b int32) float64 {
 	if b == 0 {
@@ -147,14 +146,14 @@ func ratio(a, b int32) float64 {
 }
 
 // usual is the request for most of a GPU, any model, that comes most often.
-func usual(pods []Pod) *frag.Request {
-	times := map[frag.Request]int{}
+func usual(pods []Pod) *Request {
+	times := map[Request]int{}
 	for i := range pods {
-		if r := pods[i].Request; r.Shared() && r.Share > frag.Whole/2 && r.Kinds == ^uint64(0) {
+		if r := pods[i].Request; r.Shared() && r.Share > Whole/2 && r.Kinds == ^uint64(0) {
 			times[r]++
 		}
 	}
-	var best *frag.Request
+	var best *Request
 	for r, n := range times {
 		if best == nil || n > times[*best] || n == times[*best] && r.Share > best.Share {
 			best = &r
@@ -188,10 +187,10 @@ func TestNoPolicyIsAboveTheBound(t *testing.T) {
 
 // Both get one node full, though a pod of F is dropped: what comes after it is thin, or small.
 func TestBoundLetsInWhatStillFits(t *testing.T) {
-	r := frag.Request{CPU: 2000, GPUs: 1, Share: 800, Kinds: ^uint64(0)}
+	r := Request{CPU: 2000, GPUs: 1, Share: 800, Kinds: ^uint64(0)}
 	wide := r
 	wide.CPU = 5000
-	for what, pods := range map[string][]frag.Request{
+	for what, pods := range map[string][]Request{
 		"thin":  {{CPU: 6000, GPUs: 1, Share: 1000}, wide, {CPU: 3000, GPUs: 1, Share: 1000}},
 		"small": {{CPU: 1000, GPUs: 1, Share: 300}, wide, {CPU: 6000, GPUs: 1, Share: 700}},
 	} {
@@ -207,8 +206,8 @@ func TestBoundLetsInWhatStillFits(t *testing.T) {
 
 // The share comes first, and must be placed: 200 thousandths are lost, although whole GPUs come.
 func TestBoundKnowsWhatMustBePlaced(t *testing.T) {
-	r := frag.Request{CPU: 2000, GPUs: 1, Share: 800, Kinds: ^uint64(0)}
-	c, list := pair(r, frag.Request{CPU: 3000, GPUs: 1, Share: 1000})
+	r := Request{CPU: 2000, GPUs: 1, Share: 800, Kinds: ^uint64(0)}
+	c, list := pair(r, Request{CPU: 3000, GPUs: 1, Share: 1000})
 	c.Nodes = c.Nodes[:1]
 	require.InDelta(t, 1800, bound(c, list, []int{0, 1, 1, 1}, &r, &r, 1), 1e-6)
 }
@@ -230,7 +229,7 @@ func TestBound(t *testing.T) {
 		r := usual(pods)
 		mean, given := 0.0, 0.0
 		for s := range seeds {
-			run, err := Run(c, pods, Options{Policy: foresight, Inflate: 1.3, Batch: 100, Seed: uint64(42 + s)})
+			run, err := Run(c, pods, Options{Policy: Auction, Inflate: 1.3, Batch: 10, Seed: uint64(42 + s)})
 			require.NoError(t, err)
 			least := float64(c.Thousandths())
 			for _, w := range wides {
@@ -242,7 +241,7 @@ func TestBound(t *testing.T) {
 			given += run.At(130) / float64(seeds)
 			mean += 100 * least / float64(c.Thousandths()) / float64(seeds)
 		}
-		t.Logf("%s: no policy gives out more than %.2f%%; foresight %.2f%%",
+		t.Logf("%s: no policy gives out more than %.2f%%; the auction %.2f%%",
 			strings.TrimPrefix(list, "openb_pod_list_"), mean, given)
 		require.Less(t, mean, 98.2)
 		require.Greater(t, mean, 96.0)

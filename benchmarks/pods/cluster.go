@@ -5,17 +5,15 @@ package pods
 import (
 	"math"
 	"slices"
-
-	"github.com/aucsched/aucsched/benchmarks/frag"
 )
 
 // scorer says how well a pod would do on a node. Scores depend on the node's state and the pod's
 // request alone, so that they are remembered until the state changes.
 type scorer interface {
 	// changed is told that a node has another state, and once of each at the start.
-	changed(node int, s *frag.State)
+	changed(node int, s *State)
 	// score is for a pod that fits: it adds the ways that come into question.
-	score(node int, s *frag.State, r *frag.Request, c *cell)
+	score(node int, s *State, r *Request, c *cell)
 }
 
 // noPlace is the score of nodes on which a pod does not fit.
@@ -23,17 +21,15 @@ var noPlace = math.Inf(-1)
 
 // way is a place for a request on a node.
 type way struct {
-	score  float32 // the higher the better
-	gpu    int8    // for a share
-	hole   uint8   // the share's, as it is before
-	breaks frag.Broken
+	score float32 // the higher the better
+	gpu   int8    // for a share
 }
 
 // cell are the remembered scores of a request on a node.
 type cell struct {
 	version int32
 	n       int32 // of ways; 0: it does not fit
-	ways    [frag.MaxGPUs]way
+	ways    [MaxGPUs]way
 }
 
 func (c *cell) add(w way) {
@@ -43,21 +39,15 @@ func (c *cell) add(w way) {
 
 // cluster is the nodes while pods come.
 type cluster struct {
-	nodes    []frag.State // in the order of rank
-	names    []int        // of each node, its index in Cluster.Nodes
+	nodes    []State // in the order of rank
+	names    []int   // of each node, its index in Cluster.Nodes
 	versions []int32
-	kinds    []frag.Request // distinct requests
-	cells    [][]cell       // by kind of request and node
+	kinds    []Request // distinct requests
+	cells    [][]cell  // by kind of request and node
 	scorer   scorer
-	// onModel is added to a request's scores on nodes of a model of GPU; nil: nothing.
-	onModel func(r *frag.Request, kind uint8) float64
-	// inHole is taken from a share's scores, by the hole; nil: nothing. Then they are rounded.
-	inHole func(r *frag.Request, cost *[frag.Units + 1]float32)
-	// broken is added to a score for the holes that it breaks.
-	broken [1 << frag.MaxGPUs]float32
 }
 
-func newCluster(c *Cluster, ranks []int, kinds []frag.Request, s scorer) *cluster {
+func newCluster(c *Cluster, ranks []int, kinds []Request, s scorer) *cluster {
 	x := &cluster{names: make([]int, len(c.Nodes)), kinds: kinds, scorer: s}
 	for i := range x.names {
 		x.names[i] = i
@@ -80,16 +70,6 @@ func (x *cluster) best(kind int) (node, gpu int) {
 		x.cells[kind] = make([]cell, len(x.nodes))
 	}
 	cells, r := x.cells[kind], &x.kinds[kind]
-	var onModel [frag.MaxKinds]float32
-	if x.onModel != nil && r.GPUs > 0 {
-		for k := range onModel {
-			onModel[k] = float32(x.onModel(r, uint8(k)))
-		}
-	}
-	var inHole [frag.Units + 1]float32
-	if x.inHole != nil && r.Shared() {
-		x.inHole(r, &inHole)
-	}
 	node, gpu = -1, -1
 	best := float32(noPlace)
 	for i := range cells {
@@ -98,10 +78,8 @@ func (x *cluster) best(kind int) (node, gpu int) {
 			x.look(c, i, r)
 		}
 		for k := range c.ways[:c.n] {
-			w := &c.ways[k]
-			s := float32(math.Floor(float64(w.score - inHole[w.hole])))
-			if s += onModel[x.nodes[i].Kind] + x.broken[w.breaks]; s > best {
-				node, gpu, best = i, int(w.gpu), s
+			if w := &c.ways[k]; w.score > best {
+				node, gpu, best = i, int(w.gpu), w.score
 			}
 		}
 	}
@@ -109,7 +87,7 @@ func (x *cluster) best(kind int) (node, gpu int) {
 }
 
 // look scores a node anew.
-func (x *cluster) look(c *cell, node int, r *frag.Request) {
+func (x *cluster) look(c *cell, node int, r *Request) {
 	c.version, c.n = x.versions[node], 0
 	if s := &x.nodes[node]; s.Fits(r) {
 		x.scorer.score(node, s, r, c)
@@ -117,19 +95,9 @@ func (x *cluster) look(c *cell, node int, r *frag.Request) {
 }
 
 // put starts a request on a node, with the GPU of a share.
-func (x *cluster) put(kind, node, gpu int) frag.Taken {
+func (x *cluster) put(kind, node, gpu int) Taken {
 	t := x.nodes[node].Take(&x.kinds[kind], gpu)
-	x.touch(node)
-	return t
-}
-
-// remove undoes put.
-func (x *cluster) remove(kind, node int, t frag.Taken) {
-	x.nodes[node].Return(&x.kinds[kind], t)
-	x.touch(node)
-}
-
-func (x *cluster) touch(node int) {
 	x.versions[node]++
 	x.scorer.changed(node, &x.nodes[node])
+	return t
 }

@@ -5,48 +5,46 @@ package pods
 import (
 	"math"
 	"math/rand/v2"
-
-	"github.com/aucsched/aucsched/benchmarks/frag"
 )
 
 // The largest node of the paper's cluster, against which its scores are normalised.
 const (
 	mostCPU  = 128_000
-	mostGPUs = 8 * frag.Whole
+	mostGPUs = 8 * Whole
 )
 
 // stateless are scores that need no more than a state and a request.
-type stateless func(s *frag.State, r *frag.Request) int
+type stateless func(s *State, r *Request) int
 
-func (stateless) changed(int, *frag.State) {}
+func (stateless) changed(int, *State) {}
 
 // score is in whole numbers, as Kubernetes has them: that decides many ties, which go to the
 // lowest rank. A share goes on the fullest GPU.
-func (f stateless) score(_ int, s *frag.State, r *frag.Request, c *cell) {
+func (f stateless) score(_ int, s *State, r *Request, c *cell) {
 	c.add(way{score: float32(f(s, r)), gpu: int8(s.Fullest(r.Share))})
 }
 
 // bestFit leaves the least of CPUs and GPUs (paper, section 6.1).
-func bestFit(s *frag.State, r *frag.Request) int {
+func bestFit(s *State, r *Request) int {
 	left := 0.5*float64(s.CPU-r.CPU)/mostCPU + 0.5*float64(s.Idle()-r.Thousandths())/mostGPUs
 	return int(100 * (1 - left))
 }
 
 // dotProduct takes the node whose free resources point least the way of the request.
-func dotProduct(s *frag.State, r *frag.Request) int {
+func dotProduct(s *State, r *Request) int {
 	cpu := float64(s.CPU) / mostCPU * float64(r.CPU) / mostCPU
 	gpu := float64(s.Idle()) / mostGPUs * float64(r.Thousandths()) / mostGPUs
 	return int(100 * (1 - (cpu+gpu)/2))
 }
 
 // gpuPacking takes shared GPUs first, then idle ones on nodes in use, then free nodes.
-func gpuPacking(s *frag.State, r *frag.Request) int {
+func gpuPacking(s *State, r *Request) int {
 	if r.GPUs == 0 {
 		return 0
 	}
 	whole := 0
 	for _, g := range s.GPUs {
-		if g == frag.Whole {
+		if g == Whole {
 			whole++
 		}
 	}
@@ -56,34 +54,34 @@ func gpuPacking(s *frag.State, r *frag.Request) int {
 	if !r.Shared() {
 		return max(50-int(r.GPUs), 100/3)
 	}
-	if g := s.GPUs[s.Fullest(r.Share)]; g < frag.Whole {
-		return max(100-int(g)*100/frag.Whole/10, 50)
+	if g := s.GPUs[s.Fullest(r.Share)]; g < Whole {
+		return max(100-int(g)*100/Whole/10, 50)
 	}
 	return 50 - 1
 }
 
 // clustering puts pods that ask for as many GPUs together (paper, section 6.1).
 type clustering struct {
-	here [][frag.MaxGPUs + 1]int // pods by node and number of GPUs; 0: shares
+	here [][MaxGPUs + 1]int // pods by node and number of GPUs; 0: shares
 }
 
-func (c *clustering) changed(int, *frag.State) {}
+func (c *clustering) changed(int, *State) {}
 
 // put is told of a start.
-func (c *clustering) put(node int, r *frag.Request) {
+func (c *clustering) put(node int, r *Request) {
 	if r.GPUs > 0 {
 		c.here[node][affinity(r)]++
 	}
 }
 
-func affinity(r *frag.Request) int {
+func affinity(r *Request) int {
 	if r.Shared() {
 		return 0
 	}
 	return int(r.GPUs)
 }
 
-func (c *clustering) score(node int, s *frag.State, r *frag.Request, to *cell) {
+func (c *clustering) score(node int, s *State, r *Request, to *cell) {
 	if r.GPUs == 0 {
 		to.add(way{gpu: -1})
 		return
@@ -109,18 +107,18 @@ func (c *clustering) score(node int, s *frag.State, r *frag.Request, to *cell) {
 // gradient is FGD: it starts a pod where the GPUs that typical pods can't use grow least (paper,
 // section 5).
 type gradient struct {
-	mix    frag.Mix
+	mix    Mix
 	before []float64
 }
 
-func (g *gradient) changed(node int, s *frag.State) { g.before[node] = g.mix.Unusable(s) }
+func (g *gradient) changed(node int, s *State) { g.before[node] = g.mix.Unusable(s) }
 
-func (g *gradient) score(node int, s *frag.State, r *frag.Request, c *cell) {
+func (g *gradient) score(node int, s *State, r *Request, c *cell) {
 	for gpu := range s.Ways(r) {
 		after := *s
 		after.Take(r, gpu)
 		cost := g.mix.Unusable(&after) - g.before[node]
-		c.add(way{score: float32(math.Trunc(100 / (1 + math.Exp(cost/frag.Whole)))), gpu: int8(gpu)})
+		c.add(way{score: float32(math.Trunc(100 / (1 + math.Exp(cost/Whole)))), gpu: int8(gpu)})
 	}
 }
 

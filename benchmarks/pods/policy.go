@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/aucsched/aucsched/benchmarks/frag"
 )
 
 // Names of the policies that are told apart below.
@@ -15,7 +13,6 @@ const (
 	random     = "random"
 	clustered  = "gpuclustering"
 	fgd        = "fgd"
-	foresight  = "foresight"
 	usualShare = 0.95 // of the pods are typical (paper, section 6.1)
 )
 
@@ -23,7 +20,7 @@ const (
 // batch is the queue of a cycle.
 const Auction = "auction2"
 
-// PublishedName is what the paper's artifact calls a policy, "" for one that is not the paper's.
+// PublishedName is what the paper's artifact calls a policy, "" for Auction.
 func PublishedName(policy string) string {
 	switch policy {
 	case random:
@@ -42,36 +39,34 @@ func PublishedName(policy string) string {
 	return ""
 }
 
-// Policies are the names that Run knows: the paper's six, then the project's own.
+// Policies are the names of the paper's six.
 func Policies() []string {
-	return []string{random, "dotprod", clustered, "gpupacking", "bestfit", fgd, foresight}
+	return []string{random, "dotprod", clustered, "gpupacking", "bestfit", fgd}
 }
 
 // scorerOf makes a policy's scorer; random and the auction have none.
-func scorerOf(policy string, c *Cluster, requests []frag.Request) (scorer, error) {
+func scorerOf(policy string, c *Cluster, requests []Request) (scorer, error) {
 	switch policy {
 	case random, Auction:
 		return stateless(nil), nil
 	case "dotprod":
 		return stateless(dotProduct), nil
 	case clustered:
-		return &clustering{here: make([][frag.MaxGPUs + 1]int, len(c.Nodes))}, nil
+		return &clustering{here: make([][MaxGPUs + 1]int, len(c.Nodes))}, nil
 	case "gpupacking":
 		return stateless(gpuPacking), nil
 	case "bestfit":
 		return stateless(bestFit), nil
 	case fgd:
-		mix := frag.NewMix(requests, usualShare)
+		mix := NewMix(requests, usualShare)
 		return &gradient{mix: mix, before: make([]float64, len(c.Nodes))}, nil
-	case foresight:
-		return newOutlook(c, requests), nil
 	}
 	return nil, fmt.Errorf("policy %q: must be one of %s", policy, strings.Join(Policies(), ", "))
 }
 
 // distinct numbers the requests that differ, and says which one each pod has.
-func distinct(pods []Pod) (kinds []frag.Request, of []int) {
-	known := map[frag.Request]int{}
+func distinct(pods []Pod) (kinds []Request, of []int) {
+	known := map[Request]int{}
 	for i := range pods {
 		k, ok := known[pods[i].Request]
 		if !ok {

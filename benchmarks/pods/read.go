@@ -14,20 +14,19 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aucsched/aucsched/benchmarks/frag"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
 // Node is a node of the cluster, with nothing on it.
 type Node struct {
 	Name string
-	frag.State
+	State
 }
 
 // Pod is a pod of a list.
 type Pod struct {
 	Name string
-	frag.Request
+	Request
 }
 
 // Cluster is a list of nodes, in the order of their names.
@@ -62,9 +61,9 @@ func ReadNodes(r io.Reader, name string) (*Cluster, error) {
 		n := Node{Name: row.id("sn", names)}
 		n.CPU = int32(row.whole("cpu_milli", math.MaxInt32))
 		n.Memory = int32(row.whole("memory_mib", math.MaxInt32))
-		n.Count = uint8(row.whole("gpu", frag.MaxGPUs))
+		n.Count = uint8(row.whole("gpu", MaxGPUs))
 		for i := range n.Count {
-			n.GPUs[i] = frag.Whole
+			n.GPUs[i] = Whole
 		}
 		n.Kind = c.kind(row, int(n.Count))
 		c.Nodes = append(c.Nodes, n)
@@ -92,8 +91,8 @@ func (c *Cluster) kind(row *record, gpus int) uint8 {
 	switch {
 	case model == "" || strings.Contains(model, "|"):
 		row.bad("model", errors.New("must name one model of GPU"))
-	case len(c.Kinds) == frag.MaxKinds:
-		row.bad("model", fmt.Errorf("more than %d models", frag.MaxKinds))
+	case len(c.Kinds) == MaxKinds:
+		row.bad("model", fmt.Errorf("more than %d models", MaxKinds))
 	default:
 		c.Kinds = append(c.Kinds, model)
 		return uint8(len(c.Kinds) - 1)
@@ -111,17 +110,17 @@ func ReadPods(r io.Reader, name string, c *Cluster) ([]Pod, error) {
 		p := Pod{Name: row.id("name", names)}
 		p.CPU = int32(row.whole("cpu_milli", math.MaxInt32))
 		p.Memory = int32(row.whole("memory_mib", math.MaxInt32))
-		p.GPUs = uint8(row.whole("num_gpu", frag.MaxGPUs))
+		p.GPUs = uint8(row.whole("num_gpu", MaxGPUs))
 		share := row.whole("gpu_milli", math.MaxInt16)
 		switch {
 		case p.GPUs == 0:
 			p.Kinds = ^uint64(0)
 		case share == 0:
 			row.bad("gpu_milli", errors.New("must be at least 1 for a pod with GPUs"))
-		case share < frag.Whole && p.GPUs > 1:
+		case share < Whole && p.GPUs > 1:
 			row.bad("gpu_milli", errors.New("must be 1000 for a pod with several GPUs"))
 		default:
-			p.Share, p.Kinds = int16(min(share, frag.Whole)), c.mask(row.get(specField))
+			p.Share, p.Kinds = int16(min(share, Whole)), c.mask(row.get(specField))
 		}
 		pods = append(pods, p)
 		return row.fault

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/benchmarks/frag"
 	"github.com/aucsched/aucsched/internal/workload"
 )
 
@@ -29,8 +28,8 @@ func someCluster(t testing.TB) *Cluster {
 func TestReadNodes(t *testing.T) {
 	c := someCluster(t)
 	require.Equal(t, []string{"G2", "P100"}, c.Kinds)
-	require.Equal(t, 10*frag.Whole, c.Thousandths())
-	a := frag.State{CPU: 64000, Memory: 2048, GPUs: [8]int16{1000, 1000}, Count: 2, Kind: 1}
+	require.Equal(t, 10*Whole, c.Thousandths())
+	a := State{CPU: 64000, Memory: 2048, GPUs: [8]int16{1000, 1000}, Count: 2, Kind: 1}
 	require.Equal(t, Node{"a", a}, c.Nodes[0])
 	require.Equal(t, "b", c.Nodes[1].Name)
 }
@@ -39,9 +38,9 @@ func TestReadPods(t *testing.T) {
 	text := podHead + "p3,4000,512,1,460,P100|A10,LS\r\n\np2,8000,0,8,1000,,LS\n" +
 		"p1,1000,1,0,0,P100,BE\n"
 	want := []Pod{
-		{"p1", frag.Request{CPU: 1000, Memory: 1, Kinds: ^uint64(0)}},
-		{"p2", frag.Request{CPU: 8000, GPUs: 8, Share: 1000, Kinds: ^uint64(0)}},
-		{"p3", frag.Request{CPU: 4000, Memory: 512, GPUs: 1, Share: 460, Kinds: 2}},
+		{"p1", Request{CPU: 1000, Memory: 1, Kinds: ^uint64(0)}},
+		{"p2", Request{CPU: 8000, GPUs: 8, Share: 1000, Kinds: ^uint64(0)}},
+		{"p3", Request{CPU: 4000, Memory: 512, GPUs: 1, Share: 460, Kinds: 2}},
 	}
 	pods, err := ReadPods(strings.NewReader(text), "pods.csv", someCluster(t))
 	require.NoError(t, err)

@@ -5,8 +5,6 @@ package pods
 import (
 	"fmt"
 	"time"
-
-	"github.com/aucsched/aucsched/benchmarks/frag"
 )
 
 // Options are those of [Run].
@@ -20,7 +18,7 @@ type Options struct {
 // Place is where a pod is. Node is an index into Cluster.Nodes; -1 if the pod was dropped.
 type Place struct {
 	Node int
-	GPUs frag.Taken
+	GPUs Taken
 }
 
 // Result is what a run did.
@@ -55,7 +53,7 @@ func Run(c *Cluster, pods []Pod, o Options) (*Result, error) {
 	case !(o.Inflate > 0 && o.Inflate <= 100):
 		return nil, fmt.Errorf("inflation %v: must be above 0 and at most 100", o.Inflate)
 	}
-	requests := make([]frag.Request, len(pods))
+	requests := make([]Request, len(pods))
 	for i := range pods {
 		requests[i] = pods[i].Request
 	}

@@ -4,8 +4,6 @@ package pods
 
 import (
 	"fmt"
-
-	"github.com/aucsched/aucsched/benchmarks/frag"
 )
 
 // free is what a node has left, as the verifier counts it.
@@ -70,7 +68,7 @@ func (f *free) start(n *Node, p *Pod, at Place) error {
 		return fmt.Errorf("its GPUs are of a model that will not do")
 	}
 	given := 0
-	for g := range frag.MaxGPUs {
+	for g := range MaxGPUs {
 		if at.GPUs>>g&1 == 0 {
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 // family are policies of a kind of their own, which go with no others.
 type family struct {
 	policies []string
+	beside   []string // policies of others that may be compared with these
 	only     []string // flags that other policies go without
 	takes    []string // flags of others that these take besides
 	run      func(c *cobra.Command, f *Flags) error
@@ -57,7 +58,7 @@ func LocalityPolicies() []string {
 
 // PodPolicies are the names of those that place pods.
 func PodPolicies() []string {
-	return []string{"random", "dotprod", "gpuclustering", "gpupacking", "bestfit", "fgd", "foresight"}
+	return []string{"random", "dotprod", "gpuclustering", "gpupacking", "bestfit", "fgd"}
 }
 
 // The flags of the families alone.
@@ -69,9 +70,9 @@ var (
 func families(more *More) []family {
 	shared := []string{"policy", "cluster", "workload", "json", "dry-run", "seed", "verbose"}
 	return []family{
-		{LocalityPolicies(), localityOnly, slices.Concat(shared, fileSettings,
+		{LocalityPolicies(), nil, localityOnly, slices.Concat(shared, fileSettings,
 			[]string{"rate", "limit-factor", "first", "extend-limits", "nodespec", "html"}), more.Locality},
-		{PodPolicies(), podOnly, shared, more.Pods},
+		{PodPolicies(), []string{"auction2"}, podOnly, shared, more.Pods},
 	}
 }
 
@@ -98,8 +99,9 @@ func (f *Flags) family(flags *pflag.FlagSet, more *More) (own *family, err error
 func (f *Flags) alone(flags *pflag.FlagSet, own *family, names []string) (err error) {
 	for i, name := range names {
 		switch {
-		case !slices.Contains(own.policies, name):
-			return fmt.Errorf("--policy: %q does not go with %s in one run", name, strings.Join(own.policies, ", "))
+		case !slices.Contains(own.policies, name) && !slices.Contains(own.beside, name):
+			all := slices.Concat(own.policies, own.beside)
+			return fmt.Errorf("--policy: %q does not go with %s in one run", name, strings.Join(all, ", "))
 		case slices.Contains(names[:i], name):
 			return fmt.Errorf("--policy: %q is given twice", name)
 		}

@@ -115,8 +115,9 @@ files as in the report: see benchmarks/locality/README.md.
 
 The policies of pods place pods that ask for whole GPUs or a share of one (Weng et al.,
 "Beware of Fragmentation", USENIX ATC'23). C and W are Alibaba's lists of nodes and of
-pods: aucsched simulate --policy fgd,foresight --cluster openb_node_list_gpu_node.csv
+pods: aucsched simulate --policy fgd,auction2 --cluster openb_node_list_gpu_node.csv
 --workload openb_pod_list_default.csv.gz. Pods come in random order and never end.
+auction2 goes with these policies, by preset default.
 
 Several policies, with commas, run on the same workload: the table then has a column
 for each and its difference to the first, --json prints an object a line, --html shows

@@ -203,7 +203,7 @@ func TestSimulateWrongInput(t *testing.T) {
 		`did you mean "gen:esp-rand"?`: {"simulate", "--cluster", "9x8x2", "--workload", "gen:esp-ran"},
 		`--policy: "lea-fb" is unknown; known are auction1, auction2, backfill, easy, easy-sjf, easy-saf, ` +
 			`easy-f1, easy-wfp3, ipsched, plan, fcfs, fcfs-bf, eft, eft-bf, lea, lea-bf, leo, leo-bf, lem, lem-bf, ` +
-			`lead, lead-bf, random, dotprod, gpuclustering, gpupacking, bestfit, fgd, foresight, exec; did you mean "lea-bf"?`: append(
+			`lead, lead-bf, random, dotprod, gpuclustering, gpupacking, bestfit, fgd, exec; did you mean "lea-bf"?`: append(
 			simulate, "--policy", "lea-fb"),
 		`--policy: "" is unknown; known are auction1, auction2, backfill, easy, easy-sjf, `: append(simulate, "--policy", ""),
 		`--priority: "mulitfactor" is unknown; known are basic, multifactor; did you mean ` +

@@ -138,25 +138,20 @@ func podRows(cases []podCase, published map[string]map[string][2]float64) []podR
 			rows = append(rows, r)
 		}
 		for _, policy := range pods.Policies() {
-			if policy != podOurs && (!c.Made || policy == podBest) {
+			if !c.Made || policy == podBest {
 				add(policy, 1)
 			}
 		}
-		for _, batch := range podBatches {
-			add(podOurs, batch)
-		}
-		add(pods.Auction, 1)
+		add(pods.Auction, podBatch)
 	}
 	return rows
 }
 
-// The policies that the page compares, and the batches that ours decides.
+// The paper's policy that the auction is compared with, and how many pods this decides together.
 const (
-	podBest = "fgd"
-	podOurs = "foresight"
+	podBest  = "fgd"
+	podBatch = 10
 )
-
-var podBatches = []int{1, 10, 100}
 
 // podCases reads the paper's lists, and makes further ones of them.
 func podCases(o *podOptions) ([]podCase, error) {

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/aucsched/aucsched/benchmarks/frag"
 	"github.com/aucsched/aucsched/benchmarks/pods"
 )
 
@@ -56,7 +55,7 @@ func otherShares(list []pods.Pod, seed uint64) []pods.Pod {
 	list = slices.Clone(list)
 	for i := range list {
 		p := &list[i]
-		if p.GPUs != 1 || p.Share == frag.Whole {
+		if p.GPUs != 1 || p.Share == pods.Whole {
 			continue
 		}
 		if sizes[p.Share] == 0 {

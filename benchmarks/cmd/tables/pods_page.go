@@ -29,12 +29,9 @@ func podOf(rows []podRow, list, policy string, batch int) *podRow {
 	return &rows[i]
 }
 
-// podSummary has a line for each list: by how much foresight is above FGD.
+// podSummary has a line for each list: by how much the auction is above FGD.
 func podSummary(rows []podRow) *table {
-	t := table{textColumns: 1, header: []string{"list", "FGD", "FGD at 100%"}}
-	for _, b := range podBatches {
-		t.header = append(t.header, fmt.Sprintf("W=%d", b), "at 100%", "failed")
-	}
+	t := table{textColumns: 1, header: []string{"list", "FGD", "FGD at 100%", "auction2", "at 100%", "failed"}}
 	var last string
 	for i := range rows {
 		list := rows[i].List
@@ -47,14 +44,10 @@ func podSummary(rows []podRow) *table {
 		if best.Published != nil {
 			at = *best.Published
 		}
-		cells := []string{list, fmt.Sprintf("%.2f", at[1]), fmt.Sprintf("%.2f", at[0])}
-		for _, b := range podBatches {
-			r := podOf(rows, list, podOurs, b)
-			cells = append(cells, signed(stats.Over(r.AtEnd).Mean-at[1], 2),
-				signed(stats.Over(r.At100).Mean-at[0], 2),
-				signed(stats.Over(r.Failed).Mean-stats.Over(best.Failed).Mean, 0))
-		}
-		t.add(cells...)
+		r := podOf(rows, list, pods.Auction, podBatch)
+		t.add(list, fmt.Sprintf("%.2f", at[1]), fmt.Sprintf("%.2f", at[0]),
+			signed(stats.Over(r.AtEnd).Mean-at[1], 2), signed(stats.Over(r.At100).Mean-at[0], 2),
+			signed(stats.Over(r.Failed).Mean-stats.Over(best.Failed).Mean, 0))
 	}
 	return &t
 }

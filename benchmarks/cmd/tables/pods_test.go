@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/aucsched/aucsched/benchmarks/frag"
 	"github.com/aucsched/aucsched/benchmarks/pods"
 )
 
@@ -50,9 +49,9 @@ func TestInterval(t *testing.T) {
 func TestMadeLists(t *testing.T) {
 	c := &pods.Cluster{Kinds: []string{"T4"}, Nodes: []pods.Node{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
 	ask := func(gpus uint8, share int16) pods.Pod {
-		return pods.Pod{Request: frag.Request{GPUs: gpus, Share: share}}
+		return pods.Pod{Request: pods.Request{GPUs: gpus, Share: share}}
 	}
-	list := []pods.Pod{ask(1, 300), ask(0, 0), ask(2, frag.Whole), ask(1, 300), ask(1, frag.Whole)}
+	list := []pods.Pod{ask(1, 300), ask(0, 0), ask(2, pods.Whole), ask(1, 300), ask(1, pods.Whole)}
 	kept := slices.Clone(list)
 	cases := map[string]podCase{}
 	for _, x := range madeCases(c, map[string][]pods.Pod{podDefault: list, "cpu250": {ask(1, 7)}}) {
@@ -93,7 +92,7 @@ func TestPodAllocation(t *testing.T) {
 	require.NotContains(t, text, "skipped")
 	rows, err := os.ReadFile(o.csv)
 	require.NoError(t, err)
-	require.Contains(t, string(rows), "\ntiny,1.3,foresight,100,2,")
+	require.Contains(t, string(rows), "\ntiny,1.3,auction2,10,2,")
 
 	for want, bad := range map[string]podOptions{
 		"-traces is needed": {},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package frag
+package pods
 
 import (
 	"cmp"

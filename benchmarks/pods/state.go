@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-package frag
+package pods
 
 import (
 	"iter"
-	"math/bits"
 	"slices"
 )
 
@@ -97,15 +96,6 @@ func (s *State) Take(r *Request, gpu int) Taken {
 		}
 	}
 	return t
-}
-
-// Return undoes the Take that gave t.
-func (s *State) Return(r *Request, t Taken) {
-	s.CPU += r.CPU
-	s.Memory += r.Memory
-	for ; t != 0; t &= t - 1 {
-		s.GPUs[bits.TrailingZeros8(uint8(t))] += r.Share
-	}
 }
 
 // Ways are the GPUs that r could go to: of those as full as each other the first. A request for
