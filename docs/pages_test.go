@@ -60,7 +60,7 @@ func TestPagesRun(t *testing.T) {
 				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, file)), 0o755))
 				require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644))
 			}
-			env := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "AUCSCHED="+root, "SLURM_CONF=slurm.conf", "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off")
+			env := append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "AUCSCHED="+root, "SLURM_CONF=slurm.conf", "GOWORK=off", "GOFLAGS=-mod=mod", "GOPROXY=off", "GOSUMDB=off")
 			for _, s := range steps {
 				if s.file != "" {
 					file := filepath.Join(dir, s.file)
