@@ -257,10 +257,10 @@ func (s *Search) evaluate(order []int32, most float64) (v Values, ok bool) {
 	for i := range s.Jobs {
 		s.lower = append(s.lower, min(s.Jobs[i].soonest, end))
 	}
+	words := len(s.inside) / len(s.Jobs)
 	for n, i := range order {
 		j := &s.Jobs[i]
 		s.tried[i] = s.place(j, max(s.lower[i], j.soonest))
-		words := len(s.inside) / len(s.Jobs)
 		for w, m := range s.inside[int(i)*words:][:words] {
 			for ; m != 0; m &= m - 1 { // of what is taken since, nothing has come back
 				k := w*64 + bits.TrailingZeros64(m)
